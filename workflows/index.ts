@@ -8,6 +8,7 @@ import { startRuns } from "./reservations/start-runs.ts";
 
 export { bulkGrant } from "./bulk-grants/bulk-grant.ts";
 export { bulkGrantFromSource } from "./bulk-grants/bulk-grant-from-source.ts";
+export { bulkGrantRows } from "./bulk-grants/bulk-grant-rows.ts";
 export { pickUpSheets } from "./bulk-grants/pick-up-sheets.ts";
 export { hold } from "./holds/hold.ts";
 export { reconciler } from "./reservations/reconciler.ts";

@@ -2,6 +2,7 @@
 import { activityInfo } from "@temporalio/activity";
 import { bulkGrantWorkflowId } from "../../src/bulk-grants/contract/bulk-grants.ts";
 import {
+  bulkGrantOfRows,
   cause,
   moveFileInput,
   newFilesInput,
@@ -14,8 +15,9 @@ import type {
   FileAddress,
   NewFiles,
   PickedUpFile,
-  SubmittedFromSource,
+  SubmittedByRun,
 } from "../../src/bulk-grants/contract/sheet-sources.ts";
+import type { BulkGrantName } from "../../src/bulk-grants/rules/bulk-grant.ts";
 import { addressOf } from "../../src/bulk-grants/rules/bulk-grant-text.ts";
 import {
   moveSheet,
@@ -23,6 +25,7 @@ import {
   reportPickUp,
 } from "../../src/bulk-grants/use-cases/pick-up-sheet.ts";
 import { submitFromSource } from "../../src/bulk-grants/use-cases/submit-from-source.ts";
+import { submitRowsOfRun } from "../../src/bulk-grants/use-cases/submit-rows-of-run.ts";
 import { writeRefusal } from "../../src/bulk-grants/use-cases/write-refusal.ts";
 import type { WorkerDeps } from "../../src/hub/deps.ts";
 import type { Observers } from "../../src/hub/observers.ts";
@@ -34,35 +37,52 @@ import { heartbeatWhile } from "../steps.ts";
 /** The method that does what the runs do which submit from a source. */
 const submitMethod = "SubmitBulkGrant";
 
+/** What the run with a workflow id has submitted. */
+const toSubmitted = (
+  { programId, bulkGrantId }: BulkGrantName,
+  workflowId: string | undefined,
+): SubmittedByRun => ({
+  program_id: programId,
+  bulk_grant_id: bulkGrantId,
+  is_own: workflowId === bulkGrantWorkflowId(programId, bulkGrantId),
+});
+
 /** Each of these activities may be repeated, except for the report. */
 export function bulkSourceActivities(deps: WorkerDeps, { onFailed }: Pick<Observers, "onFailed">) {
   return {
     /** Submits a sheet from a source. Returns its name, in which `{date}` is replaced. */
-    submitFromSource: checked(
-      [submitFromSourceInput],
-      async (input): Promise<SubmittedFromSource> => {
-        const { programId, subject, startTime, ...sheet } = input;
-        const { timeZone } = await deps.programs.get(programId);
-        const date = formatInstant(startTime, timeZone).slice(0, 10);
-        const dated = (text: string) => text.replaceAll("{date}", date);
-        const bulkGrantId = dated(sheet.bulkGrantId);
-        const starter = await starterOfRun(subject);
-        const submission = {
-          ...sheet,
-          programId,
-          bulkGrantId,
-          source: dated(sheet.source),
-          title: sheet.title && dated(sheet.title),
-          cause: sheet.cause && readPayload(cause, dated(sheet.cause), "cause"),
-          starter,
-          audit: auditOf(starter, submitMethod),
-        };
-        await heartbeatWhile(submitFromSource(deps, submission));
-        const workflowId = bulkGrantWorkflowId(programId, bulkGrantId);
-        const is_own = activityInfo().workflowExecution?.workflowId === workflowId;
-        return { program_id: programId, bulk_grant_id: bulkGrantId, is_own };
-      },
-    ),
+    submitFromSource: checked([submitFromSourceInput], async (input): Promise<SubmittedByRun> => {
+      const { programId, subject, startTime, ...sheet } = input;
+      const { timeZone } = await deps.programs.get(programId);
+      const date = formatInstant(startTime, timeZone).slice(0, 10);
+      const dated = (text: string) => text.replaceAll("{date}", date);
+      const bulkGrantId = dated(sheet.bulkGrantId);
+      const starter = await starterOfRun(subject);
+      const submission = {
+        ...sheet,
+        programId,
+        bulkGrantId,
+        source: dated(sheet.source),
+        title: sheet.title && dated(sheet.title),
+        cause: sheet.cause && readPayload(cause, dated(sheet.cause), "cause"),
+        starter,
+        audit: auditOf(starter, submitMethod),
+      };
+      await heartbeatWhile(submitFromSource(deps, submission));
+      const { workflowId } = activityInfo().workflowExecution ?? {};
+      return toSubmitted({ programId, bulkGrantId }, workflowId);
+    }),
+
+    /** Submits the rows of a run's input under the name of its starter. Returns what it made. */
+    submitRows: checked([bulkGrantOfRows], async (input): Promise<SubmittedByRun> => {
+      const { rows, subject, ...submission } = input;
+      const submitter = await starterOfRun(subject);
+      const { workflowId = "" } = activityInfo().workflowExecution ?? {};
+      const audit = auditOf(submitter, "SubmitBulkGrant");
+      const submitted = { ...submission, submitter, audit, workflowId };
+      await heartbeatWhile(submitRowsOfRun(deps, submitted, rows));
+      return toSubmitted(submission, workflowId);
+    }),
 
     /** Lists a page of the new files of a source. */
     listNewFiles: checked([newFilesInput], async ({ sourceName, cursor }): Promise<NewFiles> => {

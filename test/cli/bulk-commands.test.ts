@@ -223,6 +223,58 @@ function testCommands(mode: Mode): void {
     expect(await failed(2, "bulk", "submit", "x", join(folder, "none.csv"))).toContain("ENOENT");
   });
 
+  test("points, and the revoke of a grant, are requested, shown and approved", async () => {
+    const [id, user] = [`${mode}-request`, `${mode}-aoi`];
+    const request = [
+      "grant",
+      user,
+      "500",
+      "--request",
+      "--event-id",
+      id,
+      "--reason",
+      "late parcel",
+    ];
+    const asked = await meguri.run(...request);
+    expect(asked.code).toBe(0);
+    expect(asked.stdout).toContain(`${id}: VALIDATING, revision 1, Grant 500 points to ${user}\n`);
+    await awaiting(id, State.AWAITING_APPROVAL);
+    expect(await done("bulk", "list", "--state", "AWAITING_APPROVAL")).toEqual(
+      cells(id, "AWAITING_APPROVAL", "1", "500", "rin", "\\S+", `Grant 500 points to ${user}`),
+    );
+    expect((await done("bulk", "show", id)).split("\n")).toEqual(
+      expect.arrayContaining([
+        cells("request", `Grant 500 points to ${user}`),
+        cells("reason", "late parcel"),
+      ]),
+    );
+    await approve(id);
+    await done("bulk", "watch", id);
+    expect(await done("balance", user)).toEqual(cells("available", "500"));
+    const again = await meguri.run(...request);
+    expect(again.stdout + again.stderr).toContain("replayed: ");
+    expect(await failed(1, ...request.with(2, "501"))).toContain("ID_REUSED");
+
+    const back = ["revoke", user, `${id}_${user}`, "--origin", "bulk", "--request"];
+    const answer = JSON.parse(await done(...back, "--event-id", `${id}-back`, "--json"));
+    expect(answer.bulkGrant.request).toMatchObject({ operation: "OPERATION_REVOKE", userId: user });
+    await awaiting(`${id}-back`, State.AWAITING_APPROVAL);
+    const file = join(folder, `${id}.csv`);
+    await writeFile(file, `user_id,points\n${user},500\n`);
+    const digest = await meguri.run("bulk", "digest", `${id}-back`, file);
+    expect(digest).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(await digestOf(`${id}-back`)),
+    });
+    await done("bulk", "reject", `${id}-back`, "--reason", "kept");
+    const refused = await failed(1, ...back, "--event-id", `${id}-back`);
+    expect(refused).toContain("not submitted: this is revision 1, which is REJECTED");
+    expect(refused).toContain(
+      `Request it again: meguri revoke ${user} ${id}_${user} --request --origin=bulk\n`,
+    );
+    expect(await failed(2, ...back, "--dry-run")).toContain("--dry-run");
+  });
+
   test("every command of bulk grants was run above", () => {
     expectAllRun((name) => name.startsWith("bulk "));
   });

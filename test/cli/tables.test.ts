@@ -49,6 +49,8 @@ test("only what a command does with it by hand sets no field", () => {
     inputs.filter(({ path }) => path === undefined).map((input) => `${name} ${input.flags}`),
   );
   expect(free.filter((text) => !text.startsWith("ledger grep "))).toEqual([
+    "grant --request",
+    "revoke --request",
     "verify --id <id>",
     "liability show --csv",
     "reservation cancel-many --force",

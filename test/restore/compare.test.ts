@@ -84,7 +84,7 @@ test("a rebuilt key knows every request that the entry may be of, and no other o
   await expect(take(again, 4)).rejects.toMatchObject(reused);
   const hash = (await again.reader.get(row))?.value.hash ?? "";
   const isRow = (expireMonth: Month | undefined) =>
-    isSameRequest(hash, hashOfRow({ points: 5 }, { expireMonth }));
+    isSameRequest(hash, hashOfRow({ userId: "ada", points: 5 }, { expireMonth }));
   expect([undefined, month + 11, month + 2].map(isRow)).toEqual([true, true, false]);
 });
 

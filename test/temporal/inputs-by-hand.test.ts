@@ -1,6 +1,6 @@
 /** Tests runs that were started by hand without their input: they end, or need none. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bulkGrantOfSource } from "../../src/bulk-grants/contract/payloads.ts";
+import { bulkGrantOfRows, bulkGrantOfSource } from "../../src/bulk-grants/contract/payloads.ts";
 import { holdInput } from "../../src/holds/contract/payloads.ts";
 import { workflowTypes } from "../../src/platform/contract/workflow-types.ts";
 import { reservationInput } from "../../src/reservations/contract/payloads.ts";
@@ -35,6 +35,8 @@ const held = { ...named, hold_id: "h", until: "2099-01-01T00:00:00Z" };
 const reserved = { ...named, reservation_id: "r", execute_time_at_start: "2099-01-01T00:00:00Z" };
 
 const submitted = { program_id: "default", bulk_grant_id: "b", source: "drive/b.csv" };
+const row = { user_id: "u", points: 1 };
+const ofRows = { program_id: "default", bulk_grant_id: "b", rows: [row] };
 const noDay = "2099-02-30T00:00:00Z";
 
 /** Inputs that were copied from a run and edited ("Start Workflow Like This One"). */
@@ -50,6 +52,13 @@ const edited: readonly (readonly [string, object, string])[] = [
   ["hold", { ...held, program_id: "Shop" }, "program_id: must be 1 to 32 lower-case"],
   ["exportLedger", { ...job, so_far: { files: 5 } }, "so_far: only a run that"],
   ["liabilityReport", { ...job, so_far: { sum: {} } }, "so_far: only a run that"],
+  ["bulkGrantRows", { ...ofRows, title: "x", reason: "x" }, 'Unrecognized key: "reason"'],
+  ["bulkGrantRows", { ...ofRows, rows: [row, { ...row, point: 1 }] }, "rows.1: Unrecognized key"],
+  ["bulkGrantRows", { ...ofRows, rows: [{ user_id: "u" }] }, "rows.0.points: must be a number"],
+  ["bulkGrantRows", { ...ofRows, rows: ["u,1"] }, "rows.0: must be an object"],
+  ["bulkGrantRows", { ...ofRows, rows: Array(10_001).fill(row) }, "rows: must be at most 10000"],
+  ["bulkGrantRows", { ...ofRows, bulk_grant_id: "a#b" }, "bulk_grant_id: must be 1 to 128 bytes"],
+  ["bulkGrantRows", { ...ofRows, execute_time: noDay }, "execute_time: must be"],
   ["monthEnd", { program_id: "default", so_far: { left: 1 } }, "so_far: only a run that"],
 ];
 
@@ -57,6 +66,7 @@ const complete = [
   [workflowTypes.hold, held, holdInput],
   [workflowTypes.reservation, reserved, reservationInput],
   [workflowTypes.bulkGrantFromSource, submitted, bulkGrantOfSource],
+  [workflowTypes.bulkGrantRows, ofRows, bulkGrantOfRows],
 ] as const;
 
 /** Every field of an input. */

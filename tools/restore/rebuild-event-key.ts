@@ -1,6 +1,6 @@
 /** Rebuilds the key of an event from its ledger entry, so that the event cannot happen again. */
 
-import { bulkGrantIdOf, rowHash } from "../../src/bulk-grants/use-cases/execute-row.ts";
+import { revokeHash, rowHash } from "../../src/bulk-grants/use-cases/execute-row.ts";
 import { captureIdOf, holdIdOf } from "../../src/holds/rules/hold.ts";
 import type { Deps } from "../../src/hub/deps.ts";
 import { annotationsOf } from "../../src/platform/words/annotations.ts";
@@ -81,7 +81,7 @@ async function hashOf(
   }
   if (event.origin === "b") {
     if (type === "ISSUED") return withExpiry((expiry) => rowHash({ points, ...expiry }));
-    return rowHash({ reversedBulkGrantId: bulkGrantIdOf(relatedEvent ?? event, userId) });
+    return revokeHash(relatedEvent ?? event, userId);
   }
   const hash = (operation: string, parameters: Parameters<typeof requestHash>[2]) =>
     requestHash(operation, caller, { ...parameters, ...annotationsOf(entry) });

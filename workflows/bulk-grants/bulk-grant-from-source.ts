@@ -4,37 +4,27 @@ import {
   CancellationScope,
   continueAsNew,
   proxyActivities,
-  sleep,
   workflowInfo,
 } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
 import {
-  type BlocksLeft,
   type BulkGrantResult,
-  bulkGrantHowToEnd,
   bulkGrantWorkflowId,
 } from "../../src/bulk-grants/contract/bulk-grants.ts";
-import type { BulkGrantInput } from "../../src/bulk-grants/contract/payloads.ts";
-import {
-  type BulkGrantFromSourceInput,
-  type SubmittedFromSource,
-  waitHowToEnd,
+import type {
+  BulkGrantFromSourceInput,
+  SubmittedByRun,
 } from "../../src/bulk-grants/contract/sheet-sources.ts";
-import { type BulkGrantState, finalStates } from "../../src/bulk-grants/rules/bulk-grant.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
-import { showDetails } from "../details.ts";
 import { unwrapRefusal } from "../failures.ts";
 import { requireFields } from "../inputs.ts";
-import { pollTiming, sourceTiming } from "../timing.ts";
-import { followBulkGrant, resultOf } from "./bulk-grant.ts";
-import { createBulkRun } from "./bulk-grant-run.ts";
+import { sourceTiming } from "../timing.ts";
+import { followSubmitted, showSubmission } from "./follow-submitted.ts";
 
 /** Set by Temporal when a schedule has started the run. */
 const scheduledKey = defineSearchAttributeKey("TemporalScheduledStartTime", "DATETIME");
 
 const { submitFromSource } = proxyActivities<Activities>(sourceTiming.submit);
-
-const { advanceBulkGrant } = proxyActivities<Activities>(sourceTiming.readRecord);
 
 /**
  * Submits a sheet under the identity of its source, as an upload does. A run with the workflow id
@@ -49,35 +39,19 @@ export async function bulkGrantFromSource(
   const texts = { title: "string?", cause: "string?", subject: "string?" } as const;
   const times = { execute_time: "time?", expire_month: "string?" } as const;
   requireFields(input, { ...sheet, ...texts, ...times, encoding: "string?" });
-  const submitted = input.submitted ?? (await submit(input));
-  const { program_id, bulk_grant_id, is_own } = submitted;
-  const key = { program_id, bulk_grant_id };
-  const continueWith = (left?: BlocksLeft) =>
-    continueAsNew<typeof bulkGrantFromSource>({
-      ...input,
-      submitted: { ...key, is_own, left },
-    });
-  if (!is_own) {
-    showDetails(
-      waitHowToEnd,
-      `Waits for ${escapeMarkdown(bulkGrantWorkflowId(program_id, bulk_grant_id))}.`,
-      true,
-    );
-    return awaitEnd(key, continueWith);
-  }
-  const run = createBulkRun(key);
-  return CancellationScope.nonCancellable(() => followBulkGrant(run, submitted.left, continueWith));
+  return followSubmitted(input.submitted ?? (await submit(input)), (submitted) =>
+    continueAsNew<typeof bulkGrantFromSource>({ ...input, submitted }),
+  );
 }
 
 /** A requested cancellation waits for the submission, so that what is submitted is cancelled. */
-function submit(input: BulkGrantFromSourceInput): Promise<SubmittedFromSource> {
+function submit(input: BulkGrantFromSourceInput): Promise<SubmittedByRun> {
   const { program_id, bulk_grant_id, source, title, cause, subject, execute_time } = input;
   const { expire_month, encoding, skip_zero } = input;
   const { startTime, typedSearchAttributes, workflowId } = workflowInfo();
   const start = typedSearchAttributes.get(scheduledKey) ?? startTime;
   const isOwn = workflowId === bulkGrantWorkflowId(program_id, bulk_grant_id);
-  const howToEnd = isOwn ? bulkGrantHowToEnd : waitHowToEnd;
-  showDetails(howToEnd, `Submits ${escapeMarkdown(source)}.`, true);
+  showSubmission(isOwn, escapeMarkdown(source));
   return CancellationScope.nonCancellable(() =>
     unwrapRefusal(
       submitFromSource({
@@ -95,18 +69,4 @@ function submit(input: BulkGrantFromSourceInput): Promise<SubmittedFromSource> {
       }),
     ),
   );
-}
-
-/** Reads the record until it is final: Temporal does not let a workflow await another one's. */
-async function awaitEnd(
-  key: BulkGrantInput,
-  continueAgain: () => Promise<never>,
-): Promise<BulkGrantResult> {
-  const { firstMs, factor, mostMs } = pollTiming;
-  for (let pause: number = firstMs; ; pause = Math.min(pause * factor, mostMs)) {
-    const view = await unwrapRefusal(advanceBulkGrant(key));
-    if (finalStates.has(view.state as BulkGrantState)) return resultOf(view);
-    await sleep(pause);
-    if (workflowInfo().continueAsNewSuggested) await continueAgain();
-  }
 }

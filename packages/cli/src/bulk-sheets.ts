@@ -12,6 +12,7 @@ import {
   type UploadBulkGrantResponse,
   UploadBulkGrantResponseSchema,
 } from "@meguri/client/bulk-grants";
+import { EventOrigin } from "@meguri/client/points";
 import { aboutBulkGrant, reportSubmission, warningLines } from "./bulk-text.ts";
 import { createBar, follow } from "./bulk-watch.ts";
 import { runs } from "./command.ts";
@@ -191,9 +192,20 @@ export const digest = runs(HeaderSchema, {
   },
 });
 
+/** How a digest names the origins of events. */
+const originLetters: Readonly<Record<EventOrigin, string>> = {
+  [EventOrigin.UNSPECIFIED]: "",
+  [EventOrigin.CALLER]: "c",
+  [EventOrigin.RESERVATION]: "r",
+  [EventOrigin.BULK_GRANT]: "b",
+  [EventOrigin.HOLD]: "h",
+  [EventOrigin.EXPIRY]: "x",
+};
+
 /** The digest of a bulk grant with these rows: docs/call/bulk-grants.md says over what it is. */
 function digestOf(bulkGrant: BulkGrant, rowsDigest: string): string {
-  const { executeTime, cause } = bulkGrant;
+  const { executeTime, cause, request } = bulkGrant;
+  const event = request?.grantEvent;
   const approved = {
     program_id: bulkGrant.programId,
     bulk_grant_id: bulkGrant.bulkGrantId,
@@ -204,6 +216,7 @@ function digestOf(bulkGrant: BulkGrant, rowsDigest: string): string {
     ...(bulkGrant.expireMonth && { expire_month: bulkGrant.expireMonth }),
     rows_digest: rowsDigest,
     ...(cause && { cause }),
+    ...(event && { grant_event: `${originLetters[event.origin]}:${event.eventId}` }),
   };
   return createHash("sha256").update(JSON.stringify(approved)).digest("base64url");
 }

@@ -102,7 +102,7 @@ function pairs({ out, io }: Session, name: string, cells: readonly Fact[]): stri
 
 /** The facts beside the digest, which a person reads last. */
 export const facts = columnsOf<BulkGrant>(BulkGrantSchema, [
-  "bulk grant: bulkGrantId, title, cause",
+  "bulk grant: bulkGrantId, title, request: request.text, reason: request.reason, cause",
   { state: stateText },
   "revision, rows: rowCount, points: totalPoints, expire month: expireMonth",
   "wrong rows: invalidCount, already granted: alreadyGrantedCount, granted: result.grantedCount",

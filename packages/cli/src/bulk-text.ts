@@ -21,9 +21,9 @@ export function stateText({ state, pause, cancelRequest }: BulkGrant): string {
 /** One line: what the bulk grant is, and its state. */
 export function aboutBulkGrant(bulkGrant: BulkGrant | undefined): string {
   if (bulkGrant === undefined) return "";
-  const { bulkGrantId, title, revision, rowCount, totalPoints } = bulkGrant;
+  const { bulkGrantId, title, revision, rowCount, totalPoints, request } = bulkGrant;
   const size = `${quantity(rowCount, "row")}, ${quantity(totalPoints, "point")}`;
-  const what = `${size}${title && ` (${title})`}`;
+  const what = request?.text ?? `${size}${title && ` (${title})`}`;
   return printable(`${bulkGrantId}: ${stateText(bulkGrant)}, revision ${revision}, ${what}`);
 }
 

@@ -64,7 +64,7 @@ export const bulk: Commands = {
       "bulk grant: bulkGrantId",
       { state: stateText },
       "rows: rowCount, points: totalPoints, submitter, created: createTime",
-      "title",
+      { title: ({ title, request }) => request?.text ?? title },
       { details: ({ details }) => details[0] },
     ],
     isFolded: true,

@@ -7,6 +7,7 @@ import {
   type GrantPointsResponse,
   PointsService,
 } from "@meguri/client/points";
+import { asRequest, requestGrant, requestRevoke } from "./bulk-request.ts";
 import { type Commands, says } from "./command.ts";
 import { columnsOf, linesOf } from "./fields.ts";
 import {
@@ -63,11 +64,22 @@ export const points: Commands = {
   grant: says(method.grantPoints, {
     summary: "give a user points",
     description: "Gives a user points. They expire after the lifetime of the program.",
-    takes: ["<user> = userId: the user who gets the points", amount, ...accountChange, expireMonth],
+    takes: [
+      "<user> = userId: the user who gets the points",
+      amount,
+      ...accountChange,
+      expireMonth,
+      asRequest,
+    ],
     examples: [
+      "meguri grant alice 500 --request --reason 'late parcel'",
       "meguri grant alice 120 --event-id order-17 --reason welcome",
       "meguri grant alice 50 --event-id xmas-alice --expire-month 2026-12",
     ],
+    async prepare(session, change, { request }) {
+      if (request) await requestGrant(session, change);
+      return !request;
+    },
     text: changed((granted, user) => `granted ${granted} to ${user}`),
   }),
 
@@ -122,8 +134,13 @@ export const points: Commands = {
       "<grant-event-id> = grantEvent.eventId: the event id of the grant",
       ...accountChange,
       origin,
+      asRequest,
     ],
     examples: ["meguri revoke alice order-17 --reason cancelled"],
+    async prepare(session, change, { request }) {
+      if (request) await requestRevoke(session, change);
+      return !request;
+    },
     text: changed((revoked, user) => `revoked ${revoked} of ${user}`),
   }),
 

@@ -15,6 +15,8 @@ export interface RequiredFields {
   readonly "meguri.bulkgrants.v1.ListBulkGrantRowsRequest": "bulkGrantId";
   readonly "meguri.bulkgrants.v1.PauseBulkGrantRequest": "bulkGrantId";
   readonly "meguri.bulkgrants.v1.RejectBulkGrantRequest": "bulkGrantId";
+  readonly "meguri.bulkgrants.v1.RequestGrantRequest": "bulkGrantId" | "userId" | "points";
+  readonly "meguri.bulkgrants.v1.RequestRevokeRequest": "bulkGrantId" | "userId" | "grantEvent";
   readonly "meguri.bulkgrants.v1.ResumeBulkGrantRequest": "bulkGrantId";
   readonly "meguri.bulkgrants.v1.RetryBulkGrantRequest": "bulkGrantId";
   readonly "meguri.bulkgrants.v1.ReverseBulkGrantRequest": "bulkGrantId" | "reversedBulkGrantId";

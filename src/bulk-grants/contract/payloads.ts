@@ -3,6 +3,7 @@ import { z } from "zod";
 import {
   changeFields,
   displayText,
+  exactPayload,
   listOf,
   maxSubjectBytes,
   month,
@@ -73,6 +74,44 @@ export type BulkGrantOfSource = z.input<typeof bulkGrantOfSource>;
 
 /** Submits a sheet from a source. The start is the instant whose day `{date}` stands for. */
 export const submitFromSourceInput = payload({ ...ofSource, start_time: time });
+
+/** So many rows are at most in the input of a run, whose payload Temporal limits to 2 MiB. */
+const maxRowsOfRun = 10_000;
+
+/** A row. What is wrong with its values is a problem of the row, as in a sheet. */
+const rowOfRun = z.strictObject(
+  {
+    user_id: z.string("must be a text"),
+    points: z.number("must be a number"),
+    reason: z.string("must be a text").optional(),
+    /** Absent: that of the bulk grant, if any. */
+    expire_month: z.string("must be a text").optional(),
+  },
+  { error: ({ code }) => (code === "invalid_type" ? "must be an object" : undefined) },
+);
+
+/**
+ * Starts a bulk grant with its rows, by Temporal's client, its CLI or a schedule. The submitter is
+ * the starter of the run.
+ */
+export const bulkGrantOfRows = exactPayload({
+  ...key,
+  rows: listOf(rowOfRun).refine(
+    ({ length }) => length <= maxRowsOfRun,
+    `must be at most ${maxRowsOfRun} rows`,
+  ),
+  /** The name for people: at most 96 bytes. */
+  title: text.optional(),
+  /** The cause, for the ledger entry of every row. */
+  cause: displayText(maxCauseBytes).optional(),
+  /** Who starts the run. Not verified. Absent: the schedule or the client. */
+  subject: displayText(maxSubjectBytes).optional(),
+  /** Absent: as soon as it is approved. */
+  execute_time: time.optional(),
+  /** At whose end the points expire of rows without a month of their own. */
+  expire_month: month.optional(),
+});
+export type BulkGrantOfRows = z.input<typeof bulkGrantOfRows>;
 
 /** The cause, in which `{date}` is replaced. */
 export const cause = displayText(maxCauseBytes);

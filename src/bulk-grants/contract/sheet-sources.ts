@@ -1,7 +1,12 @@
 /** Sheets from sources: the submission of one sheet, and the pick-up of new files. */
 import { endsRunOfSchedule, endsRunOnly } from "../../platform/contract/how-to-end.ts";
 import type { BulkGrantRunInput } from "./bulk-grants.ts";
-import type { BulkGrantInput, BulkGrantOfSource, FileWithReason } from "./payloads.ts";
+import type {
+  BulkGrantInput,
+  BulkGrantOfRows,
+  BulkGrantOfSource,
+  FileWithReason,
+} from "./payloads.ts";
 
 /** The id of the schedule that picks up the new files of a source. */
 export const pickUpId = (sourceName: string): string => `pick-up/${sourceName}`;
@@ -10,17 +15,22 @@ export const pickUpHowToEnd = endsRunOfSchedule(
   "submits no file twice, but may report files a second time",
 );
 
-/** Of a run that submits a sheet, and waits for the end of a bulk grant that has its own run. */
+/** Of a run that submits rows, and waits for the end of a bulk grant that has its own run. */
 export const waitHowToEnd = endsRunOnly("the bulk grant goes on");
 
 /** Starts a bulk grant from a source. */
 export interface BulkGrantFromSourceInput extends BulkGrantOfSource {
   /** Set by continue-as-new: what was submitted. */
-  readonly submitted?: SubmittedFromSource | undefined;
+  readonly submitted?: SubmittedByRun | undefined;
 }
 
-/** The bulk grant that a run has submitted from a source. */
-export interface SubmittedFromSource extends BulkGrantRunInput {
+/** Starts a bulk grant with its rows, or goes on with what continue-as-new sets in their place. */
+export type BulkGrantRowsInput =
+  | (BulkGrantOfRows & { readonly submitted?: undefined })
+  | (BulkGrantInput & { readonly submitted: SubmittedByRun });
+
+/** The bulk grant that a run has submitted. */
+export interface SubmittedByRun extends BulkGrantRunInput {
   /** Whether the run has the workflow id of the bulk grant, and so follows it itself. */
   readonly is_own: boolean;
 }

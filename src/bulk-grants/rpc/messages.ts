@@ -15,11 +15,14 @@ import {
   type BulkGrant_State as State,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { BulkGrantSummarySchema } from "../../gen/meguri/bulkgrants/v1/bulk_grant_summary_pb.ts";
+import { EventOriginSchema } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
 import { callOf } from "../../platform/edge/context.ts";
 import { fromRecord, toEnumName } from "../../platform/messages/records.ts";
 import { fromOptionalMonth, toNfc } from "../../platform/messages/scalars.ts";
+import { withoutControls } from "../../platform/words/controls.ts";
 import { toProgramId } from "../../platform/words/program-ids.ts";
 import { plain, plainText, type TextStyle } from "../../platform/words/text-style.ts";
+import { fromEventName } from "../../points/rpc/ledger-entries.ts";
 import type { Deps } from "../ports/deps.ts";
 import type {
   Action,
@@ -28,7 +31,7 @@ import type {
   Revision,
   RunCounts,
 } from "../rules/bulk-grant.ts";
-import { detailsOf } from "../rules/bulk-grant-text.ts";
+import { detailsOf, requestText } from "../rules/bulk-grant-text.ts";
 import { problemText } from "../rules/sheet.ts";
 import type { SheetReading } from "../rules/sheet-reading.ts";
 import { readingText } from "../rules/sheet-reading-text.ts";
@@ -87,6 +90,7 @@ export async function fromBulkGrant(
     ...revision,
     ...bulkGrant,
     revision: number,
+    request: requestOf(current),
     expireMonth: fromOptionalMonth(revision.expireMonth),
     result: bulkGrant.result && withProblems(bulkGrant.result),
     pause: bulkGrant.pause && shownAction(bulkGrant.pause),
@@ -96,6 +100,22 @@ export async function fromBulkGrant(
   });
 }
 
+/** What is requested, as its message has it; undefined for rows of a sheet. */
+function requestOf(revision: Revision) {
+  const { request, totalPoints: points } = revision;
+  if (!request) return undefined;
+  const { userId, reason, revokedEvent } = request;
+  const event = revokedEvent && fromEventName(revokedEvent);
+  return {
+    operation: event ? "REVOKE" : "GRANT",
+    userId,
+    points,
+    reason,
+    grantEvent: event && { ...event, origin: toEnumName<string>(EventOriginSchema, event.origin) },
+    text: requestText(revision, { value: withoutControls }),
+  };
+}
+
 const shownAction = (action: Action) => ({ ...action, type: action.action });
 
 /** The message of an action. */
@@ -103,15 +123,14 @@ export const fromAction = (action: Action): MessageInitShape<typeof BulkGrant_Ac
   fromRecord(BulkGrant_ActionSchema, shownAction(action));
 
 /** The message of a revision. */
-export const fromRevision = ({
-  number,
-  expireMonth,
-  ...revision
-}: Revision): MessageInitShape<typeof BulkGrantRevisionSchema> =>
+export const fromRevision = (
+  revision: Revision,
+): MessageInitShape<typeof BulkGrantRevisionSchema> =>
   fromRecord(BulkGrantRevisionSchema, {
     ...revision,
-    revision: number,
-    expireMonth: fromOptionalMonth(expireMonth),
+    revision: revision.number,
+    expireMonth: fromOptionalMonth(revision.expireMonth),
+    request: requestOf(revision),
   });
 
 /** The counts of problems by their code, as a list. */

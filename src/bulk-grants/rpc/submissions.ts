@@ -5,26 +5,37 @@ import type {
   BulkGrantService,
   CheckSheetRequest,
   NewRow as NewRowMessage,
+  RequestGrantRequest,
+  RequestRevokeRequest,
   SubmitBulkGrantRequest,
   UploadBulkGrantRequest,
   UploadBulkGrantRequest_Header,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import type { EventName } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
 import { auditOf, callerOf } from "../../platform/edge/context.ts";
 import { withIdleLimit } from "../../platform/edge/idle-limit.ts";
 import { invalid } from "../../platform/messages/invalid-request.ts";
 import { toNfc, toOptionalInstant, toOptionalMonth } from "../../platform/messages/scalars.ts";
 import { maxTitleBytes, readDisplayText } from "../../platform/words/display-text.ts";
 import { DomainError } from "../../platform/words/errors.ts";
+import { toEventName } from "../../points/rpc/ledger-entries.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { SheetEncoding } from "../rules/sheet-reading.ts";
 import { checkSheet } from "../use-cases/check-sheet.ts";
 import type { NewRow, SheetContent } from "../use-cases/read-rows.ts";
 import type { ReadingOptions } from "../use-cases/read-sheet.ts";
+import { requestGrant, requestRevoke } from "../use-cases/request.ts";
 import { reverseBulkGrant } from "../use-cases/reverse.ts";
 import { type Submitted, submitBulkGrant } from "../use-cases/submit.ts";
 import { fromBulkGrant, fromCheck, fromReading, styleOf, toName } from "./messages.ts";
 
-type Submissions = "uploadBulkGrant" | "submitBulkGrant" | "checkSheet" | "reverseBulkGrant";
+type Submissions =
+  | "uploadBulkGrant"
+  | "submitBulkGrant"
+  | "requestGrant"
+  | "requestRevoke"
+  | "checkSheet"
+  | "reverseBulkGrant";
 
 /** The handlers. An upload ends when nothing arrives within `idleMs`. */
 export function bulkGrantSubmissions(
@@ -44,6 +55,21 @@ export function bulkGrantSubmissions(
     async submitBulkGrant(request, context) {
       const submission = toSubmission(request, context);
       return toResponse(deps, await submitBulkGrant(deps, submission, toContent(request)));
+    },
+
+    async requestGrant(request, context) {
+      const requested = {
+        ...toRequest(request, context),
+        points: Number(request.points),
+        expireMonth: toOptionalMonth(request.expireMonth),
+      };
+      return toResponse(deps, await requestGrant(deps, requested));
+    },
+
+    async requestRevoke(request, context) {
+      // The schema requires the event, so an absent one does not occur.
+      const grant = toEventName(request.grantEvent as EventName);
+      return toResponse(deps, await requestRevoke(deps, { ...toRequest(request, context), grant }));
     },
 
     checkSheet: async (request) => ({
@@ -85,6 +111,18 @@ const toSubmission = (request: Submission, context: HandlerContext, prefix = "")
   title: readDisplayText(request.title, maxTitleBytes, `${prefix}title`),
   cause: request.cause,
   expireMonth: toOptionalMonth(request.expireMonth ?? ""),
+});
+
+const toRequest = (
+  request: RequestGrantRequest | RequestRevokeRequest,
+  context: HandlerContext,
+) => ({
+  ...toName(request),
+  userId: request.userId,
+  reason: request.reason,
+  cause: request.cause,
+  submitter: callerOf(context),
+  audit: auditOf(context),
 });
 
 const toChecked = (request: CheckSheetRequest) => ({

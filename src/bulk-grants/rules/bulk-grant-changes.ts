@@ -43,9 +43,9 @@ type NewRevision = Omit<Revision, "number" | "digest"> & { readonly reason?: str
  * content, even if that has been replaced: the answer of its upload may have been lost. A
  * submission that names the current revision as the one that it replaces becomes the next one
  * whatever content it has: accounts may have been unfrozen, or approvers have changed their minds.
- * Refusals: ID_REUSED when it was submitted by a reversal and now is not, or the other way round;
- * WRONG_STATE in a state that has no next revision, or when `replacedRevision` is not the current
- * one.
+ * Refusals: ID_REUSED when it was submitted by a reversal and now is not, or the other way round,
+ * and for a request of other content, which has no next revision; WRONG_STATE in a state that has
+ * no next revision, or when `replacedRevision` is not the current one.
  */
 export function submit(
   existing: BulkGrant | undefined,
@@ -70,6 +70,9 @@ export function submit(
       "ID_REUSED",
       "this bulk_grant_id was used for another kind of bulk grant",
     );
+  }
+  if (existing?.revision.request || (existing && revision.request)) {
+    throw new DomainError("ID_REUSED", "this bulk_grant_id was used for another request or sheet");
   }
   if (existing && !replaceable.has(existing.state)) throw wrongState(existing, "replaced");
   const number = current + 1;

@@ -6,7 +6,7 @@ import type { Points } from "../../platform/words/units.ts";
 import { expireTime, lifetimeAt } from "../../points/rules/account.ts";
 import { bucketMonth, whyImpossible } from "../../points/rules/early-expiry.ts";
 import type { Program } from "../../points/rules/program.ts";
-import type { BulkGrant, BulkGrantState } from "./bulk-grant.ts";
+import { type BulkGrant, type BulkGrantState, isRevocation } from "./bulk-grant.ts";
 import type { SheetReading } from "./sheet-reading.ts";
 import type { SheetWarning } from "./sheet-warning.ts";
 
@@ -176,14 +176,14 @@ export function histogramOf(sortedPoints: Uint32Array): PointsRange[] {
 /**
  * Returns when the points of a bulk grant expire, if nothing changes: granted at its execute time,
  * or at `now` when that is later or absent; of rows with a month of their own, see `expireMonths`.
- * Undefined for a reversal, and when no grant can expire at the month of the bulk grant any more.
+ * Undefined for what revokes, and when no grant can expire at the month of the bulk grant any more.
  */
 export function grantedPointsExpireTime(
   { revision, startTime }: BulkGrant,
   program: Program,
   now: Instant,
 ): Instant | undefined {
-  if (revision.reversedBulkGrantId !== undefined) return undefined;
+  if (isRevocation(revision)) return undefined;
   const grantTime = startTime ?? Math.max(revision.executeTime ?? now, now);
   const [current, lifetime] = [
     monthAt(program.timeZone, grantTime),

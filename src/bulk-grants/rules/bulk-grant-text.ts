@@ -1,12 +1,15 @@
 /** A bulk grant in words: what it is, what it waits for, and what a person can do next. */
 import { type Approval, displayCaller } from "../../platform/words/caller.ts";
+import { formatMonth } from "../../platform/words/month.ts";
 import { nounFor, quantity } from "../../platform/words/quantities.ts";
 import { withoutVersion } from "../../platform/words/source-string.ts";
 import type { TextStyle } from "../../platform/words/text-style.ts";
+import type { Origin } from "../../points/rules/ledger.ts";
 import {
   type Action,
   type BulkGrant,
   type BulkGrantName,
+  isRevocation,
   neededApprovals,
   type Revision,
   type RunCounts,
@@ -36,6 +39,18 @@ export const codesText = (counts: RunCounts["problemCounts"]): string =>
     .sort(([, a], [, b]) => b - a)
     .map(([code, count]) => `${count.toLocaleString("en")} × ${code}`)
     .join(", ");
+
+/** What is requested for one user, such as "Grant 500 points to aoi"; undefined for a sheet. */
+export function requestText(
+  { request, totalPoints }: Pick<Revision, "request" | "totalPoints">,
+  { value }: Pick<TextStyle, "value">,
+): string | undefined {
+  if (!request) return undefined;
+  const { userId, revokedEvent } = request;
+  return revokedEvent
+    ? `Revoke up to ${points(totalPoints)} of ${value(userId)}, of ${value(revokedEvent.eventId)}`
+    : `Grant ${points(totalPoints)} to ${value(userId)}`;
+}
 
 /** What it waits for or how it has ended, then what a person can do next. */
 export function detailsOf(bulkGrant: BulkGrant, style: TextStyle): string[] {
@@ -80,6 +95,13 @@ export function detailsOf(bulkGrant: BulkGrant, style: TextStyle): string[] {
         ...ends(bulkGrant, style),
       ];
     case "DONE_WITH_FAILURES": {
+      if (revision.request) {
+        return [
+          `It was refused: ${Object.keys(result?.problemCounts ?? {}).join(", ")}.`,
+          `Try it again: ${command("retry")}`,
+          ...ends(bulkGrant, style),
+        ];
+      }
       const failed = style.code(`${commandFor(bulkGrant, "export-failed")} > failed.csv`);
       return [
         `Done, and rows failed: ${codesText(result?.problemCounts ?? {})}.`,
@@ -91,9 +113,17 @@ export function detailsOf(bulkGrant: BulkGrant, style: TextStyle): string[] {
       ];
     }
     case "DONE":
-      return [`Done: each row was ${grantedWord(revision)}.`, ...ends(bulkGrant, style)];
+      return [doneText(bulkGrant), ...ends(bulkGrant, style)];
   }
 }
+
+const doneText = ({ revision, result }: BulkGrant): string => {
+  const sum = points(result?.grantedPoints ?? 0);
+  const what = revision.request
+    ? `${sum} ${nounFor(result?.grantedPoints ?? 0, "was", "were")}`
+    : "each row was";
+  return `Done: ${what} ${grantedWord(revision)}.`;
+};
 
 /** Of a retry, the record has no start. */
 const runText = ({ run, startTime }: BulkGrant, { time }: TextStyle): string =>
@@ -120,6 +150,7 @@ function faultsOf(
 /** A reversal has no sheet: its rows come from what was granted. */
 function submitAgain(bulkGrant: BulkGrant, { code }: TextStyle): string[] {
   const { number, reversedBulkGrantId } = bulkGrant.revision;
+  if (bulkGrant.revision.request) return [`Request it again: ${code(requestCommand(bulkGrant))}`];
   const same = ["--replaced-revision", `${number}`];
   if (reversedBulkGrantId !== undefined) {
     const again = commandFor(bulkGrant, "reverse", [reversedBulkGrantId], same);
@@ -157,20 +188,44 @@ export const whoOf = ({ caller, reason }: Omit<Approval, "time">, { value }: Tex
   value(`${displayCaller(caller)}${reason === "" ? "" : ` (${reason})`}`);
 
 /** A command line about a bulk grant, which can be pasted into a shell. */
-function commandFor(
+const commandFor = (
   { programId, bulkGrantId }: BulkGrantName,
   command: string,
   further: readonly string[] = [],
   options: readonly string[] = [],
+): string => commandLine(`meguri bulk ${command}`, programId, [bulkGrantId, ...further], options);
+
+function commandLine(
+  command: string,
+  programId: string,
+  args: readonly string[],
+  options: readonly string[],
 ): string {
   const program = programId === "default" ? [] : ["--program", programId];
-  const all = [...options, ...program];
-  const words = [bulkGrantId, ...further].map(shellWord);
+  const all = [...options.map(shellWord), ...program];
+  const words = args.map(shellWord);
   // An id that begins with a dash would be read as an option.
-  const dashed = bulkGrantId.startsWith("-") || further.some((word) => word.startsWith("-"));
-  return ["meguri bulk", command, ...(dashed ? [...all, "--", ...words] : [...words, ...all])].join(
-    " ",
-  );
+  const dashed = args.some((word) => word.startsWith("-"));
+  return [command, ...(dashed ? [...all, "--", ...words] : [...words, ...all])].join(" ");
+}
+
+/** The origins of grants that the command can name; those of calls need no name. */
+const originWords: Partial<Record<Origin, string>> = { r: "reservation", b: "bulk" };
+
+/** The command line that makes the request once more, under an id of its own. */
+function requestCommand({ programId, revision }: BulkGrant): string {
+  const { request, totalPoints, cause, expireMonth } = revision;
+  const { userId = "", reason, revokedEvent } = request ?? {};
+  const origin = revokedEvent && originWords[revokedEvent.origin];
+  const args = [userId, revokedEvent ? revokedEvent.eventId : String(totalPoints)];
+  const options = [
+    "--request",
+    ...(reason ? [`--reason=${reason}`] : []),
+    ...(cause ? [`--cause=${cause}`] : []),
+    ...(origin ? [`--origin=${origin}`] : []),
+    ...(expireMonth === undefined ? [] : [`--expire-month=${formatMonth(expireMonth)}`]),
+  ];
+  return commandLine(`meguri ${revokedEvent ? "revoke" : "grant"}`, programId, args, options);
 }
 
 /** Quotes a word that a shell would not take as it is: callers have chosen the ids. */
@@ -189,6 +244,8 @@ export function factsOf(bulkGrant: BulkGrant, style: TextStyle): TextLine[] {
     checked?.invalidCount === 0 ? `${rows(rowCount)}, ${members(rowCount)}` : rows(rowCount);
   return present({
     digest: code(revision.digest),
+    request: requestText(revision, style),
+    reason: revision.request && value(revision.request.reason),
     "submitted by": value(
       displayCaller(revision.submitter) + (source ? ` from ${withoutVersion(source)}` : ""),
     ),
@@ -196,7 +253,7 @@ export function factsOf(bulkGrant: BulkGrant, style: TextStyle): TextLine[] {
     title: title && value(title),
     cause: cause && value(cause),
     reverses: reversedBulkGrantId && code(reversedBulkGrantId),
-    "in all": `${size}, ${points(revision.totalPoints)}`,
+    "in all": revision.request ? undefined : `${size}, ${points(revision.totalPoints)}`,
     "already granted":
       alreadyGrantedCount > 0
         ? `${rows(alreadyGrantedCount)}, ${points(alreadyGrantedPoints)}`
@@ -217,8 +274,8 @@ function whenText({ state, revision }: BulkGrant, { time }: TextStyle): string |
   return state === "AWAITING_APPROVAL" ? "as soon as it is approved" : undefined;
 }
 
-const grantedWord = ({ reversedBulkGrantId }: Revision): string =>
-  reversedBulkGrantId === undefined ? "granted" : "revoked";
+const grantedWord = (revision: Revision): string =>
+  isRevocation(revision) ? "revoked" : "granted";
 
 /** What a run has done, with the failed rows by their codes. */
 export function countsText(counts: RunCounts | undefined, revision: Revision): TextLine[] {

@@ -2,6 +2,7 @@
 import { type Approval, type Caller, withActor } from "../../platform/words/caller.ts";
 import type { Instant, Month } from "../../platform/words/month.ts";
 import type { Milliseconds, Points } from "../../platform/words/units.ts";
+import type { EventName } from "../../points/rules/ledger.ts";
 import type { RowCode } from "./sheet.ts";
 import type { SheetWarning } from "./sheet-warning.ts";
 import type { TierPoints } from "./tier-points.ts";
@@ -141,7 +142,25 @@ export interface Revision {
   readonly reversedBulkGrantId?: string | undefined;
   /** Another bulk grant of the program with the same rows. */
   readonly sameContentBulkGrantId?: string | undefined;
+  /** What is requested for one user without a sheet; absent for rows of a sheet. */
+  readonly request?: UserRequest | undefined;
 }
+
+/** A request for one user: `totalPoints` of its revision, or that a grant is taken back. */
+export interface UserRequest {
+  readonly userId: string;
+  /** Empty when no reason is given. */
+  readonly reason: string;
+  /** The grant or extension that is taken back; absent for a request of points. */
+  readonly revokedEvent?: EventName | undefined;
+}
+
+/** Whether the rows take points back: those of a reversal, and of the request of a revoke. */
+export const isRevocation = ({
+  reversedBulkGrantId,
+  request,
+}: Pick<Revision, "reversedBulkGrantId" | "request">): boolean =>
+  reversedBulkGrantId !== undefined || request?.revokedEvent !== undefined;
 
 /** The counts of a validation. */
 export interface CheckCounts {

@@ -14,6 +14,9 @@ interface SummaryText {
   readonly lines: TextLine[];
 }
 
+/** The lines that say something of a single row beside the request itself. */
+export const linesOfRequest: ReadonlySet<string> = new Set(["accounts", "points expire"]);
+
 /** The summary of a revision by its number, and when its points expire, where that is known. */
 export function summaryText(
   {

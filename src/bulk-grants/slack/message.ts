@@ -5,8 +5,14 @@ import type { WorkflowLinks } from "../../platform/temporal/links.ts";
 import { withoutVersion } from "../../platform/words/source-string.ts";
 import type { BulkGrantReport } from "../ports/bulk-grants.ts";
 import type { BulkGrant } from "../rules/bulk-grant.ts";
-import { countsText, detailsOf, factsOf, type TextLine } from "../rules/bulk-grant-text.ts";
-import { summaryText } from "../rules/summary-text.ts";
+import {
+  countsText,
+  detailsOf,
+  factsOf,
+  requestText,
+  type TextLine,
+} from "../rules/bulk-grant-text.ts";
+import { linesOfRequest, summaryText } from "../rules/summary-text.ts";
 import { escaped, link, mrkdwn, workflowPlace } from "./mrkdwn.ts";
 
 /**
@@ -31,7 +37,9 @@ export function messageOf(report: BulkGrantReport, links: WorkflowLinks): string
     ...detailsOf(bulkGrant, mrkdwn),
     ...factsOf(bulkGrant, mrkdwn).map(lineOf),
     ...countsText(result, revision).map(lineOf),
-    ...(text?.lines ?? []).filter(({ name }) => shown.has(name)).map(lineOf),
+    ...(text?.lines ?? [])
+      .filter(({ name }) => shown.has(name) && (!revision.request || linesOfRequest.has(name)))
+      .map(lineOf),
     linksLine(bulkGrant, [
       workflowPlace(report.workflowId, links.toWorkflow(report.workflowId)),
       ...listPlaces(bulkGrant, links),
@@ -43,7 +51,9 @@ const lineOf = ({ name, text }: TextLine): string =>
   `${name.charAt(0).toUpperCase()}${name.slice(1)}: ${text}`;
 
 function titleOf({ kind, bulkGrant: { state, revision } }: BulkGrantReport): string {
-  const what = revision.reversedBulkGrantId === undefined ? "Bulk grant" : "Reversal";
+  const sheet = revision.reversedBulkGrantId === undefined ? "Bulk grant" : "Reversal";
+  const requested = requestText(revision, mrkdwn);
+  const what = requested === undefined ? sheet : `${requested}: request`;
   switch (kind) {
     case "WAITING":
       return `${what} awaits approval`;

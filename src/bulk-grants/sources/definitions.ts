@@ -9,6 +9,7 @@ import {
 } from "../../platform/objects/definitions.ts";
 import { timeZoneOf } from "../../platform/words/time-zone.ts";
 import type { PickUpSource } from "../ports/bulk-grants.ts";
+import { runSource } from "../rules/run-source.ts";
 import { sheetEncodings } from "../rules/sheet-reading.ts";
 
 /** When new files are picked up, and for which program. */
@@ -48,6 +49,10 @@ const drive = z.strictObject({
 const definition = z
   .discriminatedUnion("type", [folder.extend(files), s3.extend(files), drive])
   .superRefine(({ name, programs, pick_up }, context) => {
+    if (name === runSource) {
+      const message = "is the source of rows in the input of a run";
+      context.addIssue({ code: "custom", message, path: ["name"] });
+    }
     if (!pick_up || programs.includes(pick_up.program_id)) return;
     const message = `${pick_up.program_id} is none of the programs of ${name}`;
     context.addIssue({ code: "custom", message, path: ["pick_up", "program_id"] });

@@ -24,7 +24,8 @@ import type { BulkGrantInput } from "../contract/payloads.ts";
 import { type PickUpInput, pickUpHowToEnd, pickUpId } from "../contract/sheet-sources.ts";
 import type { PickUpSource } from "../ports/bulk-grants.ts";
 import type { Workflows } from "../ports/deps.ts";
-import { actorsOf, type BulkGrant } from "../rules/bulk-grant.ts";
+import { actorsOf, type BulkGrant, isRevocation } from "../rules/bulk-grant.ts";
+import { requestText } from "../rules/bulk-grant-text.ts";
 
 type Port = Pick<Workflows, "startBulkGrant" | "refreshBulkGrant">;
 
@@ -75,13 +76,20 @@ export async function ensurePickUp(
   });
 }
 
+/** What a run does, as lists of workflows show it. */
+function summaryOf({ revision }: BulkGrant): string {
+  const { title, totalPoints, rowCount, request } = revision;
+  const requested = requestText(revision, { value: (text) => text });
+  if (request && requested) return request.reason ? `${requested}: ${request.reason}` : requested;
+  const named = title === undefined ? "" : `${title}: `;
+  const verb = isRevocation(revision) ? "revoke" : "grant";
+  return `${named}${verb} ${quantity(totalPoints, "point")} in ${quantity(rowCount, "row")}`;
+}
+
 function startOptions({ taskQueue }: Link, bulkGrant: BulkGrant): WorkflowStartOptions<Start> {
   const { programId, bulkGrantId, revision, state } = bulkGrant;
-  const { title, totalPoints, rowCount, executeTime, submitter, reversedBulkGrantId } = revision;
-  const verb = reversedBulkGrantId === undefined ? "grant" : "revoke";
-  const named = title === undefined ? "" : `${title}: `;
-  const sum = quantity(totalPoints, "point");
-  const summary = `${named}${verb} ${sum} in ${quantity(rowCount, "row")}`;
+  const { totalPoints, executeTime, submitter } = revision;
+  const summary = summaryOf(bulkGrant);
   return {
     workflowId: bulkGrantWorkflowId(programId, bulkGrantId),
     taskQueue,

@@ -13,6 +13,7 @@ import {
   nextStep,
 } from "../rules/bulk-grant.ts";
 import { expire, start } from "../rules/bulk-grant-changes.ts";
+import { isRunSource } from "../rules/run-source.ts";
 import { changeBulkGrant, readBulkGrant } from "./bulk-grant-record.ts";
 import { failedRows } from "./queries.ts";
 import { readSummary } from "./summarize.ts";
@@ -133,7 +134,10 @@ const reportOf = (bulkGrant: BulkGrant, kind: BulkGrantReport["kind"]): BulkGran
   return { kind, bulkGrant, workflowId: bulkGrantWorkflowId(programId, bulkGrantId) };
 };
 
-/** Writes the failed rows back to the source, and keeps where they are. May be repeated. */
+/**
+ * Writes the failed rows back to the source, and keeps where they are; nothing for rows of a run's
+ * input. May be repeated.
+ */
 export async function writeFailuresToSource(
   deps: Pick<WorkerDeps, "engine" | "reader" | "bulkSources">,
   name: BulkGrantName,
@@ -141,7 +145,7 @@ export async function writeFailuresToSource(
   const bulkGrant = await readBulkGrant(deps, name);
   const { run, revision } = bulkGrant;
   const { number, source, sourceUrl } = revision;
-  if (source === undefined) return;
+  if (source === undefined || isRunSource(source)) return;
   const summary = await readSummary(deps, name, number);
   const failedRowsAt = await deps.bulkSources.writeErrors(
     { source, url: sourceUrl },

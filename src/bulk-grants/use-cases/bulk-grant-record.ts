@@ -79,9 +79,10 @@ export function putBulkGrantAct(
   before: BulkGrant | undefined,
   record: BulkGrant,
 ): void {
-  const { programId, bulkGrantId } = record;
+  const { programId, bulkGrantId, revision } = record;
   const changes = fieldChanges(before ? shown(before) : {}, shown(record));
-  const object = { objectType: "bulk_grant", objectId: bulkGrantId } as const;
+  const userId = revision.request?.userId;
+  const object = { objectType: "bulk_grant", objectId: bulkGrantId, userId } as const;
   putAct(tx, call, now, { programId, ...object, changes, reason });
 }
 

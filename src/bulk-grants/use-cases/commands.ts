@@ -3,7 +3,7 @@
 import type { CallLimits } from "../../platform/ports/call.ts";
 import { approvalsFor } from "../../points/rules/bulk-rules.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { BulkGrant, BulkGrantName } from "../rules/bulk-grant.ts";
+import { type BulkGrant, type BulkGrantName, isRevocation } from "../rules/bulk-grant.ts";
 import {
   approve,
   type ChangeRequest,
@@ -41,7 +41,7 @@ export const approveBulkGrant = (
 
 /** The points that decide how many approvals a validated bulk grant needs. */
 const pointsOf = (record: BulkGrant): number =>
-  record.checked && record.revision.reversedBulkGrantId === undefined
+  record.checked && !isRevocation(record.revision)
     ? campaignPoints(record, record.checked)
     : record.revision.totalPoints;
 

@@ -35,9 +35,10 @@ const retries = { retries: 5, minTimeout: 200, factor: 2, randomize: true };
 
 /**
  * Grants the points of a row once, however often it is executed; in a reversal, revokes what the
- * row of the reversed bulk grant has granted. A refusal is the row's outcome, and so are
- * CONTENDED and THROTTLED after the retries: they concern one account. Undefined when the run was
- * over before. Throws any other retryable error, which concerns all rows.
+ * row of the reversed bulk grant has granted; in the request of a revoke, its grant. A refusal is
+ * the row's outcome, and so are CONTENDED and THROTTLED after the retries: they concern one
+ * account. Undefined when the run was over before. Throws any other retryable error, which concerns
+ * all rows.
  */
 export async function executeRow(
   deps: ExecuteDeps,
@@ -80,7 +81,8 @@ export const rowEventKey = (programId: string, bulkGrantId: string, userId: stri
 /** The parameters that the hash of a row's request covers. */
 type RowParameters =
   | ({ readonly points: Points } & Partial<ReturnType<typeof expiryParameters>>)
-  | { readonly reversedBulkGrantId: string };
+  | { readonly reversedBulkGrantId: string }
+  | { readonly revokedEvent: string };
 
 /**
  * The hash of a row's request. Without the submitter and the reason: a row of a later revision with
@@ -89,16 +91,28 @@ type RowParameters =
 export const rowHash = (parameters: RowParameters): string =>
   requestHash("bulk grant", noCaller, parameters);
 
+/** The hash of the request of a row that revokes what an event of its user has granted. */
+export const revokeHash = (revoked: EventName, userId: string): string =>
+  revoked.origin === "b"
+    ? rowHash({ reversedBulkGrantId: bulkGrantIdOf(revoked, userId) })
+    : rowHash({ revokedEvent: eventName(revoked) });
+
+/** The event whose grant a row revokes; undefined for a row that grants. */
+const revokedEventOf = (
+  { reversedBulkGrantId, request }: Pick<Revision, "reversedBulkGrantId" | "request">,
+  { userId }: Pick<SheetRow, "userId">,
+): EventName | undefined =>
+  reversedBulkGrantId === undefined ? request?.revokedEvent : rowEvent(reversedBulkGrantId, userId);
+
 /** The hash of a row in a revision. */
 export const hashOfRow = (
-  row: Pick<SheetRow, "points" | "expireMonth">,
-  revision: {
-    readonly reversedBulkGrantId?: string | undefined;
+  row: Pick<SheetRow, "userId" | "points" | "expireMonth">,
+  revision: Pick<Revision, "reversedBulkGrantId" | "request"> & {
     readonly expireMonth?: Month | undefined;
   },
 ): string => {
-  const { reversedBulkGrantId } = revision;
-  if (reversedBulkGrantId !== undefined) return rowHash({ reversedBulkGrantId });
+  const revoked = revokedEventOf(revision, row);
+  if (revoked) return revokeHash(revoked, row.userId);
   const expiry = expiryParameters({ expireMonth: expireMonthOf(row, revision) });
   return rowHash({ points: row.points, ...expiry });
 };
@@ -106,14 +120,12 @@ export const hashOfRow = (
 /** The records of a row's transaction. */
 export function rowRecords(
   { programId, bulkGrantId }: BulkGrantName,
-  { reversedBulkGrantId }: Pick<Revision, "reversedBulkGrantId">,
+  revision: Pick<Revision, "reversedBulkGrantId" | "request">,
   { userId }: Pick<SheetRow, "userId">,
 ) {
   const account = accountRef(programId, userId);
-  const reversedKey =
-    reversedBulkGrantId === undefined
-      ? undefined
-      : rowEventKey(programId, reversedBulkGrantId, userId);
+  const revoked = revokedEventOf(revision, { userId });
+  const reversedKey = revoked && eventRef(programId, userId, eventName(revoked));
   const readSet = reversedKey ? [account, reversedKey] : [account];
   return { account, readSet, reversedKey, eventKey: rowEventKey(programId, bulkGrantId, userId) };
 }

@@ -3,7 +3,7 @@
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Deps } from "../ports/deps.ts";
 import { bulkRevisionRef } from "../ports/records.ts";
-import { activeStates, type BulkGrant, type Revision } from "../rules/bulk-grant.ts";
+import { activeStates, type BulkGrant, isRevocation, type Revision } from "../rules/bulk-grant.ts";
 import { type BulkGrantSummary, lookAlikesOf, type Overlap } from "../rules/bulk-grant-summary.ts";
 import type { SheetIndex } from "./sheet-index.ts";
 import { grantedRows, rightRows } from "./stored-rows.ts";
@@ -14,6 +14,9 @@ const maxCompared = 5;
 /** They are looked for among the newest bulk grants of this time before the submission. */
 const windowMs = 90 * 24 * 60 * 60 * 1_000;
 const maxListed = 100;
+
+/** Requests for one user are left out of the list, for which so many pages are read at most. */
+const maxPages = 10;
 
 /** All compared sheets together have at most this many rows, about 12,000 read units. */
 const maxComparedRows = 1_000_000;
@@ -27,8 +30,9 @@ export type OnDamage = (what: string, error: unknown) => void;
 /**
  * Compares a sheet, whose index is given, with the last bulk grants of the program: with the rows
  * that they have granted in any revision and, while they are active, with all rows of the current
- * one. The rows of a reversal are compared with nothing. Titles are compared with those of all bulk
- * grants that were listed. A bulk grant whose records are damaged is left out.
+ * one. What revokes and what is requested for one user is compared with nothing. Titles are
+ * compared with those of all bulk grants that were listed. A bulk grant whose records are damaged
+ * is left out.
  */
 export async function findOverlaps(
   deps: Pick<Deps, "reader">,
@@ -46,7 +50,7 @@ export async function findOverlaps(
   const { others, reversals } = last;
   const ids = lookAlikesOf(bulkGrant, others);
   const lookAlikes = ids.length > 0 ? { lookAlikes: ids } : {};
-  if (bulkGrant.revision.reversedBulkGrantId !== undefined) {
+  if (isRevocation(bulkGrant.revision) || bulkGrant.revision.request) {
     return { comparedCount: 0, overlaps, ...lookAlikes };
   }
   let rowsLeft = maxComparedRows;
@@ -120,7 +124,7 @@ async function lastBulkGrants(
     start: revision.submitTime - windowMs,
     end: undefined,
   };
-  const { items } = await reader.bulkGrants(filter, { size: maxListed, cursor: undefined });
+  const items = await newestSheets(reader, filter);
   const reversals = new Map<string, string>();
   for (const { state, revision, bulkGrantId } of items) {
     const isDone = state === "DONE" || state === "DONE_WITH_FAILURES";
@@ -132,6 +136,22 @@ async function lastBulkGrants(
     (other) => other.bulkGrantId !== bulkGrantId && (isActive(other) || hasGranted(other)),
   );
   return { others, reversals };
+}
+
+/** The newest bulk grants that are no requests: many of these must not push a sheet out. */
+async function newestSheets(
+  reader: Deps["reader"],
+  filter: Parameters<typeof reader.bulkGrants>[0],
+): Promise<BulkGrant[]> {
+  const sheets: BulkGrant[] = [];
+  let cursor: string | undefined;
+  for (let pages = 0; pages < maxPages && sheets.length < maxListed; pages++) {
+    const page = await reader.bulkGrants(filter, { size: maxListed, cursor });
+    sheets.push(...page.items.filter(({ revision }) => !revision.request));
+    cursor = page.cursor;
+    if (cursor === undefined) break;
+  }
+  return sheets.slice(0, maxListed);
 }
 
 const isActive = ({ state }: BulkGrant): boolean => activeStates.includes(state);

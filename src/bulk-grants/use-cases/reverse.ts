@@ -3,7 +3,7 @@
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Deps } from "../ports/deps.ts";
 import { bulkRevisionRef } from "../ports/records.ts";
-import { type BulkGrant, finalStates } from "../rules/bulk-grant.ts";
+import { type BulkGrant, finalStates, isRevocation } from "../rules/bulk-grant.ts";
 import { rowsPerBlock, type SheetRow } from "../rules/sheet.ts";
 import { readBulkGrant } from "./bulk-grant-record.ts";
 import { rowEventKey } from "./execute-row.ts";
@@ -13,18 +13,18 @@ import { type Submission, type Submitted, submitRows } from "./submit.ts";
  * Submits a bulk grant that revokes what the rows of another one have granted, in all of its
  * revisions, as far as the points are still there. It is validated, approved and reported like any
  * other. Refusals: BULK_GRANT_NOT_FOUND; WRONG_STATE while the other one is active, or when it has
- * granted nothing; INVALID_REQUEST for a reversal of a reversal; those of `submitBulkGrant`.
+ * granted nothing; INVALID_REQUEST for a reversal of what revokes; those of `submitBulkGrant`.
  */
 export async function reverseBulkGrant(
   deps: Parameters<typeof submitRows>[0],
-  submission: Omit<Submission, "reversedBulkGrantId" | "source"> & {
+  submission: Omit<Submission, "reversedBulkGrantId" | "source" | "request"> & {
     readonly reversedBulkGrantId: string;
   },
 ): Promise<Submitted> {
   const { programId, reversedBulkGrantId } = submission;
   const reversed = await readBulkGrant(deps, { programId, bulkGrantId: reversedBulkGrantId });
-  if (reversed.revision.reversedBulkGrantId !== undefined) {
-    throw new DomainError("INVALID_REQUEST", "a reversal cannot be reversed", {
+  if (isRevocation(reversed.revision)) {
+    throw new DomainError("INVALID_REQUEST", "what has revoked cannot be reversed", {
       field: "reversed_bulk_grant_id",
     });
   }

@@ -2,7 +2,8 @@
 import { createHash } from "node:crypto";
 import { formatMonth, type Instant, type Month } from "../../platform/words/month.ts";
 import { sha256Of } from "../../platform/work/etags.ts";
-import type { Revision } from "../rules/bulk-grant.ts";
+import { eventName } from "../../points/rules/ledger.ts";
+import type { Revision, UserRequest } from "../rules/bulk-grant.ts";
 import type { SheetRow } from "../rules/sheet.ts";
 
 /** Computes the digest of rows that are added in order. */
@@ -39,18 +40,25 @@ export const contentHashOf = ({
   reversedBulkGrantId,
   cause,
   expireMonth,
+  request,
 }: {
   readonly rowsDigest: string;
   readonly executeTime?: Instant | undefined;
   readonly reversedBulkGrantId?: string | undefined;
   readonly cause?: string | undefined;
   readonly expireMonth?: Month | undefined;
+  readonly request?: UserRequest | undefined;
 }): string =>
   sha256Of([
     ...[rowsDigest, executeTime, reversedBulkGrantId],
     ...(expireMonth === undefined ? [] : [expireMonth]),
     ...(cause ? [cause] : []),
+    // A sheet of the same row is other content.
+    ...(request ? [{ request: revokedName(request) ?? null }] : []),
   ]);
+
+const revokedName = (request: UserRequest | undefined): string | undefined =>
+  request?.revokedEvent && eventName(request.revokedEvent);
 
 /** The fields that an approval covers. `revision` is its number; times are in ms since 1970. */
 interface Approvable
@@ -59,6 +67,7 @@ interface Approvable
     | "cause"
     | "executeTime"
     | "expireMonth"
+    | "request"
     | "requiredApprovalCount"
     | "reversedBulkGrantId"
     | "rowsDigest"
@@ -73,9 +82,11 @@ interface Approvable
  * without spaces that has these keys in this order: `program_id`, `bulk_grant_id`, `revision`,
  * `execute_time_ms` (null: as soon as it is approved), `required_approval_count`,
  * `reversed_bulk_grant_id` (null for a bulk grant that grants), `expire_month` (only for a bulk
- * grant that has one), `rows_digest` and `cause` (only for one that has one).
+ * grant that has one), `rows_digest`, `cause` (only for one that has one) and `grant_event` (only
+ * for the request of a revoke), which is the origin and the id of the event, as in `c:order-17`.
  */
 export function digestOf(approvable: Approvable): string {
+  const revoked = revokedName(approvable.request);
   return sha256Of({
     program_id: approvable.programId,
     bulk_grant_id: approvable.bulkGrantId,
@@ -88,5 +99,6 @@ export function digestOf(approvable: Approvable): string {
     }),
     rows_digest: approvable.rowsDigest,
     ...(approvable.cause && { cause: approvable.cause }),
+    ...(revoked !== undefined && { grant_event: revoked }),
   });
 }

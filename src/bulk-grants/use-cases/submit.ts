@@ -15,7 +15,12 @@ import {
   pendingUploadRef,
   revisionContentRef,
 } from "../ports/records.ts";
-import type { BulkGrant, Revision } from "../rules/bulk-grant.ts";
+import {
+  type BulkGrant,
+  isRevocation,
+  type Revision,
+  type UserRequest,
+} from "../rules/bulk-grant.ts";
 import { submit } from "../rules/bulk-grant-changes.ts";
 import { rowsPerBlock, type SheetRow } from "../rules/sheet.ts";
 import type { SheetReading } from "../rules/sheet-reading.ts";
@@ -60,6 +65,8 @@ export interface Submission extends ReadingOptions {
   readonly replacedRevision?: number | undefined;
   /** The bulk grant whose grants the rows revoke. */
   readonly reversedBulkGrantId?: string;
+  /** What is requested for one user. Its row is the only one. */
+  readonly request?: UserRequest | undefined;
   /** Why it is submitted, for its actions. */
   readonly reason?: string | undefined;
 }
@@ -182,7 +189,7 @@ function commit(
   reading: SheetReading | undefined,
 ): Promise<Submitted> {
   const { programId, bulkGrantId, executeTime, title, cause, source, sourceUrl } = submission;
-  const { reversedBulkGrantId, expireMonth } = submission;
+  const { reversedBulkGrantId, expireMonth, request } = submission;
   const { totalPoints, rowsDigest, uploadId } = stored;
   const ref = bulkGrantRef(programId, bulkGrantId);
   const content = bulkContentRef(programId, rowsDigest);
@@ -197,12 +204,9 @@ function commit(
     decide(tx, { wall }) {
       const existing = tx.get(ref);
       const first = tx.get(content)?.bulkGrantId ?? bulkGrantId;
-      const { limits, tierPoints } = limitsOf(
-        submission,
-        existing,
-        totalPoints,
-        readTiers(tx, programId, existing, (existing?.revision.number ?? 0) + 1, wall),
-      );
+      const number = (existing?.revision.number ?? 0) + 1;
+      const tiers = readTiers(tx, programId, existing, number, wall);
+      const { limits, tierPoints } = limitsOf(submission, existing, totalPoints, tiers);
       const revision = {
         ...stored,
         ...limits,
@@ -217,7 +221,8 @@ function commit(
         ...(sourceUrl !== undefined && { sourceUrl }),
         ...(reversedBulkGrantId !== undefined && { reversedBulkGrantId }),
         ...(first !== bulkGrantId &&
-          reversedBulkGrantId === undefined && { sameContentBulkGrantId: first }),
+          !isRevocation(submission) && { sameContentBulkGrantId: first }),
+        ...(request && { request }),
       };
       const digest = (number: number) =>
         digestOf({ ...revision, programId, bulkGrantId, revision: number });
@@ -230,11 +235,13 @@ function commit(
         digest,
         approvalTimes,
       );
-      const { number } = submitted.revision;
       if (submitted === existing) {
-        const replayed = submitted.revision.uploadId !== uploadId;
-        return { bulkGrant: submitted, revision: tx.get(same)?.revision ?? number, replayed };
+        const current = existing.revision;
+        const replayed = current.uploadId !== uploadId;
+        const revision = tx.get(same)?.revision ?? current.number;
+        return { bulkGrant: existing, revision, replayed };
       }
+      if (request) requireWithinCaps(submission, totalPoints, tiers.rules);
       const bulkGrant = { ...submitted, ...(tierPoints && { tierPoints }) };
       const pending = tx.get(upload);
       if (!pending || pending.isDropped) {
@@ -244,7 +251,7 @@ function commit(
       putBulkGrantAct(tx, submission, wall, existing, bulkGrant);
       tx.put(bulkRevisionRef(programId, bulkGrantId, number), { ...bulkGrant.revision, reading });
       tx.put(same, { revision: number });
-      const isNewContent = reversedBulkGrantId === undefined && !tx.get(content);
+      const isNewContent = !isRevocation(submission) && !tx.get(content);
       if (isNewContent) tx.put(content, { bulkGrantId });
       tx.delete(upload);
       return { bulkGrant, revision: number, replayed: false };
@@ -258,12 +265,12 @@ function commit(
  * with the counted points.
  */
 function limitsOf(
-  { reversedBulkGrantId }: Pick<Submission, "reversedBulkGrantId">,
+  submission: Pick<Submission, "reversedBulkGrantId" | "request">,
   existing: BulkGrant | undefined,
   totalPoints: number,
   { rules, window }: Tiers,
 ) {
-  if (reversedBulkGrantId !== undefined) {
+  if (isRevocation(submission)) {
     return { limits: { requiredApprovalCount: approvalsFor(rules, totalPoints) } };
   }
   const { maxTotalPoints } = rules;
@@ -275,6 +282,17 @@ function limitsOf(
     ...(totalPoints > maxTotalPoints && { exceededMaxTotalPoints: maxTotalPoints }),
   };
   return { limits, tierPoints: tierPointsOf(window, requiredApprovalCount, totalPoints) };
+}
+
+/** Refuses a request above the caps of the rules by LIMIT_EXCEEDED: no revision corrects it. */
+function requireWithinCaps(
+  submission: Pick<Submission, "request">,
+  points: number,
+  { maxPointsPerRow, maxTotalPoints }: BulkRules,
+): void {
+  const cap = Math.min(maxPointsPerRow, maxTotalPoints);
+  if (isRevocation(submission) || points <= cap) return;
+  throw new DomainError("LIMIT_EXCEEDED", `points: the program allows at most ${cap} a request`);
 }
 
 const hasGranted = (existing: BulkGrant | undefined): boolean =>

@@ -13,7 +13,13 @@ import { getProgram } from "../../points/use-cases/programs/queries.ts";
 import type { BlockCheck, BlockProblem } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
 import { blockCheckRef } from "../ports/records.ts";
-import type { BulkGrant, BulkGrantName, CheckCounts } from "../rules/bulk-grant.ts";
+import {
+  type BulkGrant,
+  type BulkGrantName,
+  type CheckCounts,
+  isRevocation,
+  type Revision,
+} from "../rules/bulk-grant.ts";
 import {
   campaignPoints,
   endValidation,
@@ -127,8 +133,8 @@ export async function completeValidation(
 /**
  * Applies the rules in force to the points of all revisions, and to what will be granted now
  * together with what the tiers count, and to the warnings. Only more approvals, a cap that is
- * exceeded and warnings that are refused change what the submission has recorded. A reversal grants
- * nothing, so it is neither capped nor counted.
+ * exceeded and warnings that are refused change what the submission has recorded. What revokes
+ * grants nothing, so it is neither capped nor counted.
  */
 function limitsOf(
   tx: Transaction,
@@ -139,9 +145,9 @@ function limitsOf(
 ): ValidatedLimits {
   const { programId, bulkGrantId, revision } = bulkGrant;
   const { rules, window } = readTiers(tx, programId, bulkGrant, revision.number, now);
-  const isReversal = revision.reversedBulkGrantId !== undefined;
-  const points = isReversal ? revision.totalPoints : campaignPoints(bulkGrant, counts);
-  const newPoints = isReversal ? 0 : revision.totalPoints - counts.alreadyGrantedPoints;
+  const revokes = isRevocation(revision);
+  const points = revokes ? revision.totalPoints : campaignPoints(bulkGrant, counts);
+  const newPoints = revokes ? 0 : revision.totalPoints - counts.alreadyGrantedPoints;
   const requiredApprovalCount = Math.max(
     revision.requiredApprovalCount,
     approvalsFor(rules, points),
@@ -178,11 +184,11 @@ export const added = (counts: CheckCounts, found: BlockCheck): CheckCounts => ({
 });
 
 /** The fields of a revision that the checks of its rows need. */
-type CheckedSheet = BulkGrantName & {
-  readonly reversedBulkGrantId?: string | undefined;
-  readonly executeTime?: Instant | undefined;
-  readonly expireMonth?: Month | undefined;
-};
+type CheckedSheet = BulkGrantName &
+  Pick<Revision, "reversedBulkGrantId" | "request"> & {
+    readonly executeTime?: Instant | undefined;
+    readonly expireMonth?: Month | undefined;
+  };
 
 /** The result of a check, without the revision to which the rows belong. */
 type FoundInBlock = Omit<BlockCheck, "revision">;
@@ -199,8 +205,8 @@ export async function checkBlock(
   rows: readonly SheetRow[],
 ): Promise<FoundInBlock> {
   const { reader } = deps;
-  const { programId, bulkGrantId, reversedBulkGrantId } = sheet;
-  const isReversal = reversedBulkGrantId !== undefined;
+  const { programId, bulkGrantId } = sheet;
+  const revokes = isRevocation(sheet);
   const named = rows.flatMap((row, index) => (userIdForm.test(row.userId) ? [{ row, index }] : []));
   const [events, accounts] = await Promise.all([
     reader.many(named.map(({ row }) => rowEventKey(programId, bulkGrantId, row.userId))),
@@ -221,8 +227,8 @@ export async function checkBlock(
     const event = events[i];
     const points = event?.entry.points;
     const isSame =
-      event && (isReversal || row.problems || isSameRequest(event.hash, hashOfRow(row, sheet)));
-    if (points !== undefined && (points === row.points || isReversal) && isSame) {
+      event && (revokes || row.problems || isSameRequest(event.hash, hashOfRow(row, sheet)));
+    if (points !== undefined && (points === row.points || revokes) && isSame) {
       if (row.problems) continue;
       alreadyGranted.push(index);
       alreadyGrantedPoints += points;
@@ -237,7 +243,7 @@ export async function checkBlock(
     }
     const detail = monthProblem(row);
     if (detail) found.push({ index, code: "MONTH_OUT_OF_RANGE", detail });
-    if (accounts[i]?.frozen && !isReversal) found.push({ index, code: "ACCOUNT_FROZEN" });
+    if (accounts[i]?.frozen && !revokes) found.push({ index, code: "ACCOUNT_FROZEN" });
   }
   const problems = found.toSorted((a, b) => a.index - b.index);
   const counts = { alreadyGrantedPoints, withoutAccountCount, frozenCount };

@@ -83,6 +83,14 @@ export const payload = <Fields extends z.ZodRawShape>(fields: Fields) =>
     .object(fields, "must be an object")
     .transform((value) => camelCased<CamelCased<typeof value>>(value as never));
 
+/** A payload of which no other field is read over: a typing mistake would change what it does. */
+export const exactPayload = <Fields extends z.ZodRawShape>(fields: Fields) =>
+  z
+    .strictObject(fields, {
+      error: ({ code }) => (code === "invalid_type" ? "must be an object" : undefined),
+    })
+    .transform((value) => camelCased<CamelCased<typeof value>>(value as never));
+
 /** The longest name that an Update or the input of a run claims. It is not verified. */
 export const maxSubjectBytes = 64;
 

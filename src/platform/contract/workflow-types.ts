@@ -13,5 +13,6 @@ export const workflowTypes = {
   purgeTarget: "purgeTarget",
   bulkGrant: "bulkGrant",
   bulkGrantFromSource: "bulkGrantFromSource",
+  bulkGrantRows: "bulkGrantRows",
   pickUpSheets: "pickUpSheets",
 } as const;

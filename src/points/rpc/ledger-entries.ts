@@ -2,7 +2,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   type EventName,
-  type EventNameSchema,
   EventOrigin,
   type LedgerEntrySchema,
   LedgerEntry_Type as Type,
@@ -44,10 +43,8 @@ export const toEventName = ({ origin, eventId }: EventName): Name => ({
   eventId,
 });
 
-const fromEventName = ({ origin, eventId }: Name): MessageInitShape<typeof EventNameSchema> => ({
-  origin: origins[origin],
-  eventId,
-});
+/** The message of the name of an event. */
+export const fromEventName = ({ origin, eventId }: Name) => ({ origin: origins[origin], eventId });
 
 /** The types that a request names. The schema refuses unknown ones. */
 export const toEntryTypes = (types: readonly Type[]): EntryType[] =>

@@ -221,6 +221,13 @@ function requireType(
   return found;
 }
 
+/**
+ * Requires the key of an event to be that of a grant or an extension, which can be revoked.
+ * Refusals: LEDGER_ENTRY_NOT_FOUND, WRONG_STATE.
+ */
+export const requireGrantKey = (event: EventName, found: EventKey | undefined): EventKey =>
+  requireType(grantTypes, event, found);
+
 /** The refusal LEDGER_ENTRY_NOT_FOUND. */
 export const entryNotFound = (what: string): DomainError =>
   new DomainError("LEDGER_ENTRY_NOT_FOUND", `there is no ${what}`);

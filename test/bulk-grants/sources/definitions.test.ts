@@ -77,6 +77,7 @@ describe("the file of the sources", () => {
   test.each([
     ["name", { ...nightly, name: "Nightly" }],
     ["name", { ...nightly, name: "a/b" }],
+    ["is the source of rows", { ...nightly, name: "temporal" }],
     ["identity", { ...nightly, identity: "" }],
     ["identity", { ...nightly, identity: "a#b" }],
     ["programs", { ...nightly, programs: [] }],

@@ -113,3 +113,22 @@ test("rows, time, month, cause and what is reversed make another content, and no
   expect(new Set(hashes).size).toBe(hashes.length);
   expect(contentHashOf({ ...content, executeTime: undefined })).toBe(hashes[0]);
 });
+
+test("a request of a revoke has its grant in the digest, and is other content than a sheet", () => {
+  const asked = { userId: "u1", reason: "", revokedEvent: { origin: "c", eventId: "e" } } as const;
+  const revoke = {
+    ...{ programId: "p", bulkGrantId: "back", revision: 1, requiredApprovalCount: 1 },
+    ...{ rowsDigest: "r", cause: "ticket", request: asked },
+  };
+  const json =
+    '{"program_id":"p","bulk_grant_id":"back","revision":1,"execute_time_ms":null,' +
+    '"required_approval_count":1,"reversed_bulk_grant_id":null,"rows_digest":"r",' +
+    '"cause":"ticket"';
+  expect(digestOf(revoke)).toBe(sha256(`${json},"grant_event":"c:e"}`));
+  const granting = { ...revoke, request: { userId: "u1", reason: "" } };
+  expect(digestOf(granting)).toBe(sha256(`${json}}`));
+  const hashes = [undefined, granting.request, asked].map((request) =>
+    contentHashOf({ rowsDigest: "r", request }),
+  );
+  expect(new Set(hashes).size).toBe(3);
+});

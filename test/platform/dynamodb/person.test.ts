@@ -21,7 +21,7 @@ const impersonal: readonly Kind[] = [
   // Counts and hashes.
   ...(["pointsWindow", "bulkContent", "revisionContent", "pendingUpload", "blockCheck"] as const),
   // The rows of a sheet name its members.
-  ...(["bulkGrant", "bulkRevision", "bulkAction", "blockOutcome"] as const),
+  ...(["bulkAction", "blockOutcome"] as const),
   // The name of a reservation or of a hold.
   "pendingStart",
 ];

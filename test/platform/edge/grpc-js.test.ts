@@ -566,13 +566,24 @@ const bulkGrantCalls: typeof calls = {
     { ...bulkGrant, csv },
     { ...inState("VALIDATING"), replayed: true, revision: 1 },
   ],
+  RequestGrant: [
+    { bulk_grant_id: "request", user_id: "u", points: "5" },
+    { bulk_grant: { request: { operation: "OPERATION_GRANT", user_id: "u" } }, replayed: false },
+  ],
+  RequestRevoke: [
+    { bulk_grant_id: "revoke", user_id: "u", grant_event: { event_id: "none" } },
+    { refused: "LEDGER_ENTRY_NOT_FOUND" },
+  ],
   CheckSheet: [
     { ...bulkGrant, csv },
     { check: { row_count: 2, total_points: "5", problems: [problem] } },
   ],
   GetBulkGrant: [bulkGrant, { ...inState("VALIDATING"), progress: { granted_points: "0" } }],
   GetBulkGrantSummary: [bulkGrant, { refused: "SUMMARY_NOT_FOUND" }],
-  ListBulkGrants: [{}, { bulk_grants: [bulkGrant], next_page_token: "" }],
+  ListBulkGrants: [
+    {},
+    { bulk_grants: [{ bulk_grant_id: "request" }, bulkGrant], next_page_token: "" },
+  ],
   ListBulkGrantRows: [
     bulkGrant,
     {

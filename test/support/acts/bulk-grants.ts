@@ -26,7 +26,7 @@ async function* upload(bulkGrantId: string, program = programId) {
   yield endMessage;
 }
 
-const submissionScenarios: Readonly<Record<string, Scenario>> = {
+const submissionScenarios = ({ points }: TestServer): Readonly<Record<string, Scenario>> => ({
   UploadBulkGrant: {
     call: ({ bulkGrants }, options) => bulkGrants.uploadBulkGrant(upload("upload"), options),
     refused: ({ bulkGrants }) => bulkGrants.uploadBulkGrant(upload("upload", "none")),
@@ -39,7 +39,35 @@ const submissionScenarios: Readonly<Record<string, Scenario>> = {
       bulkGrants.submitBulkGrant({ programId: "none", bulkGrantId: "submit", content }),
     act: bulk("submit", [changed("revision", "", "1"), changed("rows", "", "1")]),
   },
-};
+  RequestGrant: {
+    call: ({ bulkGrants }, options) =>
+      bulkGrants.requestGrant(
+        { programId, bulkGrantId: "request", userId: "u1", points: 5n, reason },
+        options,
+      ),
+    refused: ({ bulkGrants }) =>
+      bulkGrants.requestGrant({
+        ...{ programId: "none", bulkGrantId: "request", userId: "u1", points: 5n },
+      }),
+    act: { ...bulk("request", [changed("points", "", "5")]), userId: "u1", reason },
+  },
+  RequestRevoke: {
+    prepare: () => points.grantPoints({ programId, userId: "u1", eventId: "e", points: 5n }),
+    call: ({ bulkGrants }, options) =>
+      bulkGrants.requestRevoke(
+        {
+          ...{ programId, bulkGrantId: "revoke", userId: "u1", reason },
+          grantEvent: { eventId: "e" },
+        },
+        options,
+      ),
+    refused: ({ bulkGrants }) =>
+      bulkGrants.requestRevoke({
+        ...{ programId, bulkGrantId: "revoke", userId: "u1", grantEvent: { eventId: "none" } },
+      }),
+    act: { ...bulk("revoke", [changed("points", "", "5")]), userId: "u1", reason },
+  },
+});
 
 /** What people have done with a bulk grant before a call. */
 function stepsOf(server: TestServer) {
@@ -134,6 +162,6 @@ function decisionScenarios(server: TestServer): Readonly<Record<string, Scenario
 }
 
 export const bulkGrantScenarios = (server: TestServer): Readonly<Record<string, Scenario>> => ({
-  ...submissionScenarios,
+  ...submissionScenarios(server),
   ...decisionScenarios(server),
 });

@@ -97,6 +97,8 @@ interface Offer {
   /** Its rows; undefined for a reversal, and for a file that cannot be read. */
   readonly raws?: readonly RawRow[] | undefined;
   readonly reverses?: string | undefined;
+  /** Whether it requests its only row for one user, without a sheet. */
+  readonly asks?: true | undefined;
   readonly executeTime?: number | undefined;
   /** Set: the revision that it replaces, even with the same content. */
   readonly replaces?: number | undefined;
@@ -232,7 +234,8 @@ export class Audit {
         const isOver = number < revision.number || (ends.includes(state) && endTime < began);
         places.push(isOver ? "failed" : "done");
       }
-      const isRefused = !replaceable.includes(state) || revision.reversedBulkGrantId !== undefined;
+      const isOther = revision.reversedBulkGrantId !== undefined || revision.request !== undefined;
+      const isRefused = !replaceable.includes(state) || isOther;
       if (known.length === 0 && isRefused) places.push("failed");
     }
     // The same content may have become a next revision on purpose, with other accounts unfrozen.
@@ -335,11 +338,14 @@ export class Audit {
     if (offer.replaces !== undefined && !isNext) return "WRONG_STATE";
     if (!record) return undefined;
     if (record.revision.reversedBulkGrantId !== offer.reverses) return "ID_REUSED";
+    if (record.revision.request || offer.asks) return "ID_REUSED";
     return replaceable.includes(record.state) ? undefined : "WRONG_STATE";
   }
 
   /** Why the content itself may be refused. */
-  #refusalsOf({ raws = [], reverses, at }: Offer & { readonly at: number }): string[] {
+  #refusalsOf({ raws = [], reverses, asks, at }: Offer & { readonly at: number }): string[] {
+    if (asks)
+      return this.#isAboveCap(Number(raws[0]?.points), at, "some") ? ["LIMIT_EXCEEDED"] : [];
     if (reverses === undefined) return raws.length === 0 ? ["INVALID_REQUEST"] : [];
     const versions = this.#since(this.campaigns.get(reverses), at);
     if (versions.length === 0) return ["BULK_GRANT_NOT_FOUND"];
@@ -349,13 +355,31 @@ export class Audit {
   }
 
   /** The keys that content may have had since it was sent, by the caps on its rows. */
-  #keys({ name, raws, reverses, executeTime, at }: Offer & { readonly at: number }): string[] {
+  #keys({
+    name,
+    raws,
+    reverses,
+    asks,
+    executeTime,
+    at,
+  }: Offer & { readonly at: number }): string[] {
     if (reverses !== undefined) return [keyOf(this.#grantedBy(reverses), executeTime, reverses)];
-    const caps = this.#caps.filter(({ at: from }, i) => {
+    if (asks)
+      return [keyOf(checkedRows(raws ?? [], name, Infinity), executeTime, reverses, "asked")];
+    const caps = this.#capsSince(at);
+    return caps.map(({ cap }) => keyOf(checkedRows(raws ?? [], name, cap), executeTime, reverses));
+  }
+
+  #capsSince(at: number) {
+    return this.#caps.filter(({ at: from }, i) => {
       const until = this.#caps[i + 1]?.at ?? Number.POSITIVE_INFINITY;
       return from <= Date.now() && until >= at - lateMs;
     });
-    return caps.map(({ cap }) => keyOf(checkedRows(raws ?? [], name, cap), executeTime, reverses));
+  }
+
+  /** Whether a request is above some or every cap of a row that was in force since. */
+  #isAboveCap(points: number, at: number, which: "some" | "every"): boolean {
+    return this.#capsSince(at)[which](({ cap }) => points > cap);
   }
 
   /** The rows that a campaign has granted in all its revisions. */
@@ -527,7 +551,11 @@ export class Audit {
     if (before && before.revision.reversedBulkGrantId !== reverses)
       this.#wrong(`${text} is of another kind`);
     const rows = (this.#stored.get(revision.uploadId) ?? []).map(asRow);
-    const key = keyOf(rows, executeTime, reverses);
+    const { request } = revision;
+    const key = keyOf(rows, executeTime, reverses, ...(request ? ["asked"] : []));
+    if (before?.revision.request || (before && request)) this.#wrong(`${text} replaces a request`);
+    if (request && this.#isAboveCap(totalOf(rows), now, "every"))
+      this.#wrong(`${text} requests too much`);
     const isEarlier = revisions.some((each) => each.key === key);
     const isOffered = this.#offers.some(
       (offer) =>

@@ -9,6 +9,7 @@ import {
   resumeBulkGrant,
   retryBulkGrant,
 } from "../../../src/bulk-grants/use-cases/commands.ts";
+import { requestGrant } from "../../../src/bulk-grants/use-cases/request.ts";
 import { reverseBulkGrant } from "../../../src/bulk-grants/use-cases/reverse.ts";
 import { submitBulkGrant } from "../../../src/bulk-grants/use-cases/submit.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
@@ -92,6 +93,8 @@ export async function perform(world: World, call: Call): Promise<void> {
       return submit(world, call);
     case "reverse":
       return reverse(world, call);
+    case "ask":
+      return ask(world, call);
     case "command": {
       const name = picked(world, call.pick) ?? "none";
       const { op, by } = call;
@@ -162,6 +165,16 @@ function rowsOfCall({ audit }: World, { name, content, rows, reason }: Of<"submi
     case "changed":
       return current.map((row, i) => (i === 0 ? { ...row, points: "11" } : row));
   }
+}
+
+async function ask(world: World, call: Of<"ask">): Promise<void> {
+  const { audit, deps } = world;
+  const { name, by, userId, points, reason, goesOn } = call;
+  const raws = [{ userId, points: String(points), reason }];
+  const judge = audit.offered({ name, by, raws, asks: true });
+  const request = { ...idOf(name), submitter: asService(by), userId, points, reason };
+  judge(await answerOf(requestGrant(deps, request)));
+  if (goesOn) await goOn(world, name);
 }
 
 async function reverse(world: World, { name, by, pick, goesOn }: Of<"reverse">): Promise<void> {

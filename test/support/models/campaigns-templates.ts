@@ -80,6 +80,15 @@ export type Call =
       readonly goesOn: boolean;
     }
   | {
+      readonly act: "ask";
+      readonly name: string;
+      readonly by: string;
+      readonly userId: string;
+      readonly points: number;
+      readonly reason: string;
+      readonly goesOn: boolean;
+    }
+  | {
       readonly act: "command";
       readonly op: Command["op"];
       readonly pick: number;
@@ -256,8 +265,19 @@ const submit = fc.record({
   goesOn,
 });
 
+const ask = fc.record({
+  act: is("ask"),
+  name: fc.constantFrom("ask", "ask", "ask-again", "gift", "spring"),
+  by,
+  userId,
+  points: fc.constantFrom(5, 10, 10, 20, 90),
+  reason: fc.constantFrom("", "thanks"),
+  goesOn,
+});
+
 const call: fc.Arbitrary<Call> = fc.oneof(
   { weight: 7, arbitrary: submit },
+  { weight: 4, arbitrary: ask },
   {
     weight: 4,
     arbitrary: fc.record({

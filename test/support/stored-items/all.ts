@@ -1,6 +1,6 @@
 /** Calls that store every kind of item. */
 import { storeActs } from "./acts.ts";
-import { storeCampaign, storeEndedBulkGrants } from "./bulk-grants.ts";
+import { storeCampaign, storeEndedBulkGrants, storeRequests } from "./bulk-grants.ts";
 import { storeCauses } from "./causes.ts";
 import { storeEarlyExpiry } from "./early-expiry.ts";
 import { storeHolds } from "./holds.ts";
@@ -26,4 +26,5 @@ export async function storeAll(recorder: Recorder): Promise<void> {
   await storeJobs(recorder);
   await storeHolds(recorder);
   await storeActs(recorder);
+  await storeRequests(recorder);
 }

@@ -14,9 +14,10 @@ import {
   resumeBulkGrant,
   retryBulkGrant,
 } from "../../../src/bulk-grants/use-cases/commands.ts";
+import { requestGrant, requestRevoke } from "../../../src/bulk-grants/use-cases/request.ts";
 import { reverseBulkGrant } from "../../../src/bulk-grants/use-cases/reverse.ts";
 import { finishRun, runBlocks } from "../../../src/bulk-grants/use-cases/run.ts";
-import { submitBulkGrant } from "../../../src/bulk-grants/use-cases/submit.ts";
+import { type Submitted, submitBulkGrant } from "../../../src/bulk-grants/use-cases/submit.ts";
 import {
   completeValidation,
   validateBlocks,
@@ -176,4 +177,21 @@ export async function storeEndedBulkGrants({ deps, clock, step }: Recorder): Pro
     cancelBulkGrant(deps, { ...nameOf("small"), ...request }),
   );
   await step("end its run", () => finishRun(deps, nameOf("small"), 1, async () => {}));
+}
+
+/** Requests for one user, without a sheet. */
+export async function storeRequests({ deps, step }: Recorder): Promise<void> {
+  const of = { programId, userId: "gil", submitter: alice, reason: "late parcel" };
+  const complete = async (asked: Promise<Submitted>) => {
+    const { state, revision, bulkGrantId } = await validate(deps, (await asked).bulkGrant);
+    const name = nameOf(bulkGrantId);
+    const approval = { ...name, caller: carol, reason: "", digest: revision.digest };
+    if (state === "AWAITING_APPROVAL") await approveBulkGrant(deps, approval);
+    await run(deps, name);
+  };
+  const request = { ...of, bulkGrantId: "parcel", points: 5, cause: "ticket-7" };
+  await step("request points", () => complete(requestGrant(deps, request)));
+  const grant = { origin: "b", eventId: "parcel_gil" } as const;
+  const back = { ...of, bulkGrantId: "parcel-back", grant };
+  await step("request their revoke", () => complete(requestRevoke(deps, back)));
 }

@@ -21,6 +21,7 @@ import {
   yes,
 } from "../../../platform/dynamodb/fields.ts";
 import { type Item, pad, parts, S } from "../../../platform/dynamodb/sdk/attributes.ts";
+import { eventText } from "../../../points/store/codecs/points.ts";
 import {
   type Announcement,
   activeStates,
@@ -31,6 +32,7 @@ import {
   type Revision,
   type RunCounts,
   type SheetAddress,
+  type UserRequest,
 } from "../../rules/bulk-grant.ts";
 import type { TierPoints } from "../../rules/tier-points.ts";
 import { action } from "./bulk-grant-actions.ts";
@@ -61,6 +63,10 @@ const revisionFields: Fields<Revision> = {
   sourceUrl: optional("fu", text),
   reversedBulkGrantId: optional("y", text),
   sameContentBulkGrantId: optional("s", text),
+  request: optional(
+    "rq",
+    tuple<UserRequest>({ userId: text, reason: text, revokedEvent: eventText }, 2),
+  ),
 };
 
 export const bulkRevision = defineRecord<"bulkRevision">({

@@ -156,7 +156,8 @@ const totalName: Type<keyof Totals> = as(
   (name) => `${name}Points` as keyof Totals,
 );
 
-const eventText: Type<EventName> = as(text, eventName, parseEventName);
+/** The name of an event as one text. */
+export const eventText: Type<EventName> = as(text, eventName, parseEventName);
 
 /** The fields of an entry wherever it is stored: in a ledger, and on the key of its event. */
 const entryFields: Omit<Fields<LedgerEntry>, "number" | "event" | "snapshot"> = {
