@@ -22,18 +22,21 @@ import { history, play, refusal, type System } from "../support/models/points-mo
 import { type HoldRequest, holdsOf, isOfHold } from "../support/models/points-model-holds.ts";
 import type { Answer, Line, Request, Rules } from "../support/models/points-oracle.ts";
 import { toRefusal } from "../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../support/servers/server.ts";
+import { composeWorker, startServer, type TestServer } from "../support/servers/server.ts";
 import { playHistories } from "../support/soak.ts";
 
 let one: TestServer;
 let two: TestServer;
+let worker: ReturnType<typeof composeWorker>;
 
 beforeAll(async () => {
   one = await startServer();
   two = await startServer({ tablePrefix: one.config.tablePrefix });
+  worker = composeWorker(one);
 });
 
 afterAll(async () => {
+  await worker?.close();
   await two.stop();
   await one.stop();
 });
@@ -82,7 +85,7 @@ async function open(rules: Rules, start: number): Promise<System> {
     },
     async sweep() {
       await expireDueInShard(
-        one.deps,
+        worker.deps,
         { programId, shard: shardOf(userId, shardCount) },
         () => true,
       );

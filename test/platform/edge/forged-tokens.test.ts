@@ -1,7 +1,7 @@
 /** Tests that page tokens which no list returned are refused, whatever their cursor contains. */
 import { createHash } from "node:crypto";
 import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { encodeId } from "../../../src/feed/rpc/notifications/ids.ts";
 import { BulkGrant_State } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import * as bulkGrants from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
@@ -24,7 +24,7 @@ import { Reservation_State } from "../../../src/gen/meguri/reservations/v1/reser
 import * as reservations from "../../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { submitLines } from "../../support/fixtures/bulk-grant-calls.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { composeWorker, startServer, type TestServer } from "../../support/servers/server.ts";
 
 let server: TestServer;
 const target = { type: "post", id: "t" };
@@ -227,7 +227,9 @@ test.each(lists)("%s: no forged token is accepted", async (_, ask) => {
 });
 
 test("the scans of accounts refuse such cursors, too, which workflows pass on", async () => {
-  const { reader } = server.deps;
+  const { deps, close } = composeWorker(server);
+  onTestFinished(close);
+  const { reader } = deps;
   for (const cursor of ["null", "[]", '{"pk":5}', '{"pk":{"B":"xx"}}', '{"pk":{"S":"P"}}']) {
     const page = { size: 10, cursor };
     const refused = { reason: "INVALID_REQUEST", metadata: { field: "page_token" } };

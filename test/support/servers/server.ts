@@ -174,6 +174,12 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   };
 }
 
+/** The dependencies of a worker on the tables of a server. */
+export function composeWorker({ config }: TestServer): ReturnType<typeof composeAs> {
+  const clients = findMemoryTables(config.tablePrefix)?.connect();
+  return composeAs(["worker"], config, recordWorkflows(), createLogger("test", "silent"), clients);
+}
+
 /** The tables in memory of this prefix; undefined if they are in a DynamoDB. */
 function openMemory(options: TestServerOptions, prefix: string): MemoryTables | undefined {
   if (options.dynamoEndpoint !== undefined) return undefined;

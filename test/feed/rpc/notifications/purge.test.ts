@@ -7,22 +7,15 @@ import {
   purgeReactions,
   readKindsToPurge,
 } from "../../../../src/feed/use-cases/reactions/purge-target.ts";
-import { createLogger } from "../../../../src/platform/observe/log.ts";
-import { composeAs } from "../../../support/deploy/compose-as.ts";
 import { createOwner } from "../../../support/fixtures/owners.ts";
-import { noWorkflows } from "../../../support/servers/no-workflows.ts";
-import { startServer, type TestServer } from "../../../support/servers/server.ts";
+import { composeWorker, startServer, type TestServer } from "../../../support/servers/server.ts";
 import { dump } from "../../../support/stores/dump.ts";
-import { findMemoryTables } from "../../../support/stores/memory-clients.ts";
 
 let server: TestServer;
-let worker: ReturnType<typeof composeAs>;
+let worker: ReturnType<typeof composeWorker>;
 beforeAll(async () => {
   server = await startServer({ testClock: false });
-  const { config } = server;
-  const clients = findMemoryTables(config.tablePrefix)?.connect();
-  const log = createLogger("test", "silent");
-  worker = composeAs(["worker"], config, noWorkflows, log, clients);
+  worker = composeWorker(server);
 });
 afterAll(async () => {
   await worker?.close();
