@@ -294,7 +294,7 @@ test("a reversal that was rejected is submitted again without a sheet", async ()
 
 test.each([
   {
-    sheet: "\uFEFFuser_id,points\n",
+    sheet: "user_id,points\n",
     encoding: "utf16le",
     says: "cannot be read: line 1: .* UTF-16",
   },

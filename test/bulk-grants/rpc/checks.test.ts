@@ -77,7 +77,7 @@ describe("a check", () => {
     });
   });
 
-  test("says how the sheet was understood, and reads it in the encoding that is named", async () => {
+  test("says how the sheet was understood, and reads it in the named encoding", async () => {
     const csv = Buffer.from("user_id,points,reason\nu1,5,caf\xe9\nu2,0,\n", "latin1");
     const content = { case: "csv" as const, value: csv };
     const options = { encoding: "windows-1252", skipZero: true };

@@ -53,6 +53,7 @@ test("a summary warns of a campaign that has granted the same, and of one that w
   expect(summary).toMatchObject({
     revision: 1,
     rowCount: 10,
+    reading: { encoding: "utf-8", separator: ",", sample: { line: 2, userId: "u0", points: 100n } },
     minPoints: 7n,
     medianPoints: 100n,
     maxPoints: 100n,
