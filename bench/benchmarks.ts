@@ -3,7 +3,7 @@ import type { Benchmark } from "./benchmark.ts";
 import { asOf } from "./cases/as-of.ts";
 import { authOverhead } from "./cases/auth-overhead.ts";
 import { bulkHistory } from "./cases/bulk-history.ts";
-import { bulkMemory } from "./cases/bulk-memory.ts";
+import { bulkMemory, workbookMemory } from "./cases/bulk-memory.ts";
 import { bulkScale } from "./cases/bulk-scale.ts";
 import { bulkThroughput } from "./cases/bulk-throughput.ts";
 import { bulkUnits } from "./cases/bulk-units.ts";
@@ -75,6 +75,7 @@ export const benchmarks: readonly Benchmark[] = [
   bulkHistory,
   bulkScale,
   bulkMemory,
+  workbookMemory,
   expiryReads,
   monthEndCost,
   monthEndNeighbour,

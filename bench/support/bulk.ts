@@ -9,6 +9,7 @@ import {
   BulkGrantService,
   type UploadBulkGrantRequestSchema,
 } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import { workbookOf } from "../../test/support/fixtures/workbooks.ts";
 import { userName } from "./calls.ts";
 import type { ServerProcess, Stack } from "./stack.ts";
 
@@ -28,8 +29,10 @@ export interface BulkRows {
 
 /** Submits and approves bulk grants by RPC, and waits for them. */
 export interface BulkCalls {
-  /** Uploads the rows as a sheet. */
+  /** Uploads the rows as a sheet in CSV. */
   upload(rows: BulkRows): Promise<void>;
+  /** Uploads the rows as a workbook, as Excel writes it: with shared strings. */
+  uploadWorkbook(rows: BulkRows): Promise<void>;
   /** Uploads the rows as a sheet and waits until it awaits its approval. */
   submit(rows: BulkRows): Promise<BulkGrant>;
   /** Approves what awaits its approval. */
@@ -43,6 +46,7 @@ export interface BulkCalls {
 const programId = "default";
 const pollMs = 250;
 const rowsPerChunk = 1_000;
+const chunkBytes = 32_768;
 
 export function bulkCalls({ deps }: Stack, { port }: ServerProcess): BulkCalls {
   const client = createClient(
@@ -62,7 +66,8 @@ export function bulkCalls({ deps }: Stack, { port }: ServerProcess): BulkCalls {
   }
 
   const calls = {
-    upload: (rows: BulkRows) => upload(client, rows),
+    upload: (rows: BulkRows) => upload(client, rows.id, csvOf(rows)),
+    uploadWorkbook: (rows: BulkRows) => upload(client, rows.id, chunksOf(workbookWith(rows))),
     async submit(rows: BulkRows) {
       await calls.upload(rows);
       return until(rows.id, "AWAITING_APPROVAL");
@@ -85,28 +90,49 @@ const as = (caller: string) => ({ headers: { "meguri-caller": caller } });
 
 async function upload(
   client: Client<typeof BulkGrantService>,
-  { id, first, count }: BulkRows,
+  id: string,
+  chunks: Iterable<Uint8Array>,
 ): Promise<void> {
   async function* messages(): AsyncGenerator<
     MessageInitShape<typeof UploadBulkGrantRequestSchema>
   > {
     yield { content: { case: "header", value: { bulkGrantId: id } } };
-    yield chunk("user_id,points,reason\n");
-    for (let from = 0; from < count; from += rowsPerChunk) {
-      const length = Math.min(rowsPerChunk, count - from);
-      const lines = Array.from(
-        { length },
-        (_, i) => `${userName(first + from + i)},${bulkPoints},${bulkReason}\n`,
-      );
-      yield chunk(lines.join(""));
-    }
+    for (const value of chunks) yield { content: { case: "csvChunk", value } };
     yield { content: { case: "end", value: {} } };
   }
   await client.uploadBulkGrant(messages(), as("bench"));
 }
 
-const chunk = (text: string) =>
-  ({ content: { case: "csvChunk", value: Buffer.from(text) } }) as const;
+function* csvOf({ first, count }: BulkRows): Generator<Uint8Array> {
+  yield Buffer.from("user_id,points,reason\n");
+  for (let from = 0; from < count; from += rowsPerChunk) {
+    const length = Math.min(rowsPerChunk, count - from);
+    const lines = Array.from(
+      { length },
+      (_, i) => `${userName(first + from + i)},${bulkPoints},${bulkReason}\n`,
+    );
+    yield Buffer.from(lines.join(""));
+  }
+}
+
+function workbookWith({ first, count }: BulkRows): Uint8Array {
+  const users = Array.from({ length: count }, (_, i) => userName(first + i));
+  const texts = ["user_id", "points", "reason", bulkReason, ...users];
+  const shared = (column: string, line: number, index: number) =>
+    `<c r="${column}${line}" t="s"><v>${index}</v></c>`;
+  const rows = users.map((_, i) => {
+    const line = i + 2;
+    const points = `<c r="B${line}"><v>${bulkPoints}</v></c>`;
+    return `<row r="${line}">${shared("A", line, i + 4)}${points}${shared("C", line, 3)}</row>`;
+  });
+  const names = ["A", "B", "C"].map((column, i) => shared(column, 1, i));
+  const strings = texts.map((text) => `<si><t>${text}</t></si>`).join("");
+  return workbookOf({ rows: `<row r="1">${names.join("")}</row>${rows.join("")}`, strings });
+}
+
+function* chunksOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
+}
 
 /** How long the run over the rows took, in ms. */
 export function runMs({ startTime, endTime }: BulkGrant): number {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BulkGrant_State as State } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
+import { inlineRows, workbookOf } from "../support/fixtures/workbooks.ts";
 import { type CommandLine, startCommandLine } from "../support/servers/cli.ts";
 import {
   type CliStack,
@@ -53,6 +54,11 @@ function testCommands(mode: Mode): void {
       "VALIDATING, revision 1, 2 rows, 150 points (夏の特典)",
     );
     await awaiting(id, State.AWAITING_APPROVAL);
+    const book = join(folder, `${mode}.xlsx`);
+    const rows = inlineRows(["user_id", "points"], [`${id}-a`, "100"], [`${id}-b`, "50"]);
+    await writeFile(book, workbookOf({ rows }));
+    expect((await meguri.run("bulk", "digest", id, book)).code).toBe(0);
+    expect((await meguri.run("bulk", "check", id, book)).code).toBe(0);
     const same = await meguri.run("bulk", "digest", id, file);
     expect(same).toMatchObject({ code: 0, stdout: expect.stringContaining(await digestOf(id)) });
     expect(same.stdout + same.stderr).toContain("the sheet is exactly what revision 1 holds");

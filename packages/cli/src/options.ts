@@ -67,7 +67,7 @@ export const recordedUntil = `--until <time> = createTimeBefore: ${recorded} bef
 export const change: readonly InputLine[] = [program, reason, cause, dryRun];
 
 export const bulkGrant: InputLine = "<id> = bulkGrantId: the bulk grant";
-export const sheet: InputLine = '<file>: the sheet in CSV; "-" reads standard input';
+export const sheet: InputLine = '<file>: the sheet, in CSV or as .xlsx; "-" reads standard input';
 export const title: InputLine =
   "--title <title> = title: what people call it, in any script; 96 bytes are kept";
 export const replacedRevision: InputLine =

@@ -1,9 +1,10 @@
-/** The sheets in a folder of Google Drive: CSV files, and spreadsheets by their first tab. */
+/** The sheets in a folder of Google Drive: files of sheets, and spreadsheets by their first tab. */
 import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
 import type { drive_v3 } from "@googleapis/drive";
 import { checkVersion, versionOf, versionOfText } from "../../platform/objects/paths.ts";
 import { DomainError } from "../../platform/words/errors.ts";
+import { isSheetName } from "../sources/files.ts";
 import type { SourceFile, VersionedFile } from "../sources/source.ts";
 import { answerOf, statusOf } from "./auth.ts";
 import { childrenNamed, type DriveFolder, sharedDrives } from "./drive-folder.ts";
@@ -29,7 +30,7 @@ interface ListedSheet {
 /** A sheet with its content. */
 interface DriveSheet extends Pick<ListedSheet, "id" | "url">, VersionedFile {
   readonly isSpreadsheet: boolean;
-  /** Opens the bytes in CSV. Throws what made them unreadable. */
+  /** Opens the bytes, of a spreadsheet in CSV. Throws what made them unreadable. */
   readonly open: () => AsyncIterable<Uint8Array>;
 }
 
@@ -49,8 +50,8 @@ export async function sheetsOf(
 }
 
 /**
- * Those of the files that are sheets, with their versions. Spreadsheets that were changed after
- * `quietSince` are left out, because a person may still write in them.
+ * Those of the files that are sheets, with their versions. Spreadsheets and workbooks that were
+ * changed after `quietSince` are left out, because a person may still write in them.
  */
 export async function versionsOf(
   folder: DriveFolder,
@@ -59,18 +60,22 @@ export async function versionsOf(
 ): Promise<VersionedFile[]> {
   const found = new Map<string, VersionedFile>();
   for (const listed of files.flatMap(listedSheet)) {
-    if (listed.sha256 === undefined && !(listed.modifiedTime <= quietSince)) continue;
+    if (isEditable(listed) && !(listed.modifiedTime <= quietSince)) continue;
     const { path, version } = await readSheet(folder, listed);
     found.set(`${version} ${path}`, { path, version });
   }
   return [...found.values()];
 }
 
+/** Whether people can write in it in a browser. */
+const isEditable = ({ sha256, path }: ListedSheet): boolean =>
+  sha256 === undefined || /\.xlsx$/i.test(path);
+
 /** The sheet, or nothing when the file is none. */
 function listedSheet(file: drive_v3.Schema$File): ListedSheet[] {
   const { id, name, mimeType, sha256Checksum: sha256, modifiedTime, webViewLink } = file;
-  const isSheet = mimeType === spreadsheetType || (sha256 && /\.csv$/i.test(name ?? ""));
-  if (!id || !name || !isSheet) return [];
+  if (!id || !name) return [];
+  if (mimeType !== spreadsheetType && !(sha256 && isSheetName(name))) return [];
   const time = Date.parse(modifiedTime ?? "");
   return [
     { id, path: name, url: webViewLink ?? "", sha256: sha256 ?? undefined, modifiedTime: time },

@@ -24,9 +24,9 @@ const defaultQuietMinutes = 5;
 
 /**
  * Opens a Drive folder, in My Drive or in a shared drive. Its files are the spreadsheets and those
- * named `*.csv` directly in it; Drive shows a file only when its upload is complete. Names need not
- * be unique in Drive, so a file is named by its name and version, and files of one name and content
- * are one. Throws when the key file cannot be used; does not call Google yet.
+ * named `*.csv` or `*.xlsx` directly in it; Drive shows a file only when its upload is complete.
+ * Names need not be unique in Drive, so a file is named by its name and version, and files of one
+ * name and content are one. Throws when the key file cannot be used; does not call Google yet.
  */
 export function createDriveSource(definition: Definition): Source {
   const { folder_id: folderId, key_file, endpoint } = definition;

@@ -47,14 +47,15 @@ export function bulkGrantSubmissions(
       const contents = contentsOf(requests, context.signal, idleMs);
       const header = await readHeader(contents);
       const submission = toSubmission(header, context, "header.");
-      const content = await readContent(contents);
+      const content = await readContent(contents, callerOf(context).service);
       if (header.validateOnly) return { check: await check(deps, submission, content) };
       return toResponse(deps, await submitBulkGrant(deps, submission, content));
     },
 
     async submitBulkGrant(request, context) {
       const submission = toSubmission(request, context);
-      return toResponse(deps, await submitBulkGrant(deps, submission, toContent(request)));
+      const content = toContent(request, context);
+      return toResponse(deps, await submitBulkGrant(deps, submission, content));
     },
 
     async requestGrant(request, context) {
@@ -72,8 +73,8 @@ export function bulkGrantSubmissions(
       return toResponse(deps, await requestRevoke(deps, { ...toRequest(request, context), grant }));
     },
 
-    checkSheet: async (request) => ({
-      check: await check(deps, toChecked(request), toContent(request)),
+    checkSheet: async (request, context) => ({
+      check: await check(deps, toChecked(request), toContent(request, context)),
     }),
 
     async reverseBulkGrant(request, context) {
@@ -147,10 +148,13 @@ async function check(
 }
 
 /** The content of a request. The schema requires it, so an absent sheet does not occur. */
-const toContent = ({ content }: CheckSheetRequest | SubmitBulkGrantRequest): SheetContent =>
+const toContent = (
+  { content }: CheckSheetRequest | SubmitBulkGrantRequest,
+  context: HandlerContext,
+): SheetContent =>
   content.case === "rows"
     ? { rows: eachOf(content.value.rows.map(toNewRow)) }
-    : { csv: eachOf(content.value ? [content.value] : []) };
+    : { csv: eachOf(content.value ? [content.value] : []), sender: callerOf(context).service };
 
 async function* eachOf<T>(items: readonly T[]): AsyncGenerator<T, void> {
   yield* items;
@@ -199,13 +203,13 @@ async function readHeader(contents: Contents): Promise<UploadBulkGrantRequest_He
  * be read once. Nothing at all is an empty sheet. Reading throws INVALID_REQUEST for CSV mixed with
  * rows, and what reading `contents` throws.
  */
-async function readContent(contents: Contents): Promise<SheetContent> {
+async function readContent(contents: Contents, sender: string): Promise<SheetContent> {
   const { value: first } = await contents.next();
   async function* all(): Contents {
     if (first) yield first;
     yield* contents;
   }
-  return first?.case === "rows" ? { rows: rowsOf(all()) } : { csv: chunksOf(all()) };
+  return first?.case === "rows" ? { rows: rowsOf(all()) } : { csv: chunksOf(all()), sender };
 }
 
 async function* chunksOf(contents: Contents): AsyncGenerator<Uint8Array, void> {

@@ -1,5 +1,6 @@
 /** How a sheet was understood, in words, for the people who check, submit and approve it. */
 import { formatMonth } from "../../platform/words/month.ts";
+import { quantity } from "../../platform/words/quantities.ts";
 import type { TextStyle } from "../../platform/words/text-style.ts";
 import { points, rows } from "./bulk-grant-text.ts";
 import {
@@ -17,17 +18,20 @@ const separatorNames = { ",": "commas", ";": "semicolons", "\t": "tabs" } as con
  */
 export function readingText(reading: SheetReading, style: TextStyle): string {
   const { format, encoding, separator, columns, skippedZeroCount, sample } = reading;
+  const { sheetName, formulaCount = 0 } = reading;
   const read = columns.filter(({ readAs }) => readAs !== undefined);
   const unread = columns.filter(({ readAs }) => readAs === undefined);
   const form =
     format +
     (encoding ? ` in ${encodingNames[encoding]}` : "") +
-    (separator ? ` with ${separatorNames[separator]}` : "");
+    (separator ? ` with ${separatorNames[separator]}` : "") +
+    (sheetName ? `, sheet ${style.value(sheetName)}` : "");
   return [
     `read as ${form}: ${read.map((column) => columnText(column, style)).join(", ")}`,
     ...(unread.length > 0
       ? [`not read: ${unread.map(({ name }) => style.value(name)).join(", ")}`]
       : []),
+    ...(formulaCount > 0 ? [`${quantity(formulaCount, "formula")} by the stored value`] : []),
     ...(skippedZeroCount > 0 ? [`${rows(skippedZeroCount)} of 0 points left out`] : []),
     ...(sample ? [sampleText(sample, style)] : []),
   ].join("; ");

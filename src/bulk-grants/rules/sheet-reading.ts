@@ -29,6 +29,10 @@ export interface SheetReading {
   readonly encoding?: SheetEncoding | undefined;
   /** Of a CSV. */
   readonly separator?: Separator | undefined;
+  /** Of a workbook: the name of the sheet on its tab. */
+  readonly sheetName?: string | undefined;
+  /** Of a workbook: the cells with formulas, whose stored values are read. */
+  readonly formulaCount?: number | undefined;
   /** The columns in the order of the sheet, without those that have neither name nor content. */
   readonly columns: readonly ReadColumn[];
   /** The rows of 0 points that were left out. */

@@ -34,6 +34,8 @@ export interface RowProblem {
   readonly code: RowCode;
   /** The limit, line, points or message that the code refers to. */
   readonly detail?: string | undefined;
+  /** The cell of a workbook that has it, such as `B17`. */
+  readonly cell?: string | undefined;
 }
 
 const and = (found: string): string => (found === "" ? "" : `; ${found}`);
@@ -57,6 +59,7 @@ const texts = {
   QUOTE_NOT_CLOSED: (found) => `a quote is opened and not closed${and(found)}`,
   CSV_MALFORMED: (found) => `a quote in a cell has to be doubled, in quotes${and(found)}`,
   LINE_TOO_LONG: () => "the line has more than 64 KiB",
+  CELL_UNREADABLE: (found) => found,
   COLUMNS_DIFFER: (count) => `the row has ${count} columns, unlike the header`,
   COLUMN_UNNAMED: (column) => `column ${column} has content, and no name in the first line`,
   USER_TWICE: (line) => `user_id: is in line ${line} already`,
@@ -76,7 +79,8 @@ const texts = {
 export type RowCode = keyof typeof texts;
 
 /** Says in words what is wrong. */
-export const problemText = ({ code, detail = "" }: RowProblem): string => texts[code](detail);
+export const problemText = ({ code, detail = "", cell }: RowProblem): string =>
+  `${cell === undefined ? "" : `${cell}: `}${texts[code](detail)}`;
 
 /** Everything that is wrong with a row, as the columns of an export have it. */
 export const problemCells = (problems: readonly RowProblem[]) => ({
@@ -104,6 +108,7 @@ export type SheetCode =
   | "COLUMN_TWICE"
   | "ENCODING_WRONG"
   | "NUL_BYTE"
+  | "WORKBOOK_UNREADABLE"
   | "QUOTE_NOT_CLOSED"
   | "CSV_MALFORMED"
   | "LINE_TOO_LONG"

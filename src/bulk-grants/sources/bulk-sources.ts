@@ -7,6 +7,7 @@ import { parseSource } from "../../platform/words/source-string.ts";
 import type { BulkSources } from "../ports/bulk-grants.ts";
 import { isBulkGrantId, maxBulkGrantIdBytes } from "../rules/bulk-grant-id.ts";
 import type { DefinitionOf, SourceDefinition } from "./definitions.ts";
+import { withoutEnd } from "./files.ts";
 import type { Source, SourceFile, VersionedFile } from "./source.ts";
 
 /** Makes a source from its definition, for each type. */
@@ -87,7 +88,7 @@ function parse(source: string): { readonly name: string; readonly file: SourceFi
 
 /** The title of a new file, which is in no folder: its name, in which Drive has slashes. */
 const titleOf = ({ path }: VersionedFile): string =>
-  toDisplayText(path.replace(/\.csv$/i, ""), maxTitleBytes) || "sheet";
+  toDisplayText(withoutEnd(path), maxTitleBytes) || "sheet";
 
 /** Cut to this many bytes, a name with a hash is short enough for an id. */
 const maxNameBytes = maxBulkGrantIdBytes - "-0123456789ab".length;
@@ -104,7 +105,7 @@ const unseenEnds = /^[-\p{Z}\p{Cf}\u2800\u3164\uffa0]+|[-\p{Z}\p{Cf}\u2800\u3164
  * name that is no id gets a hash, because several names may have the same allowed characters.
  */
 function bulkGrantIdOf({ path, version }: VersionedFile, isByContent: boolean): string {
-  const name = path.replace(/\.csv$/i, "").normalize("NFC");
+  const name = withoutEnd(path).normalize("NFC");
   const id = isByContent ? `${name}-${version}` : name;
   if (isBulkGrantId(id) && !id.includes("/")) return id;
   const allowed = cutToBytes(name.replace(notAllowed, "-"), maxNameBytes);

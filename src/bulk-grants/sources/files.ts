@@ -6,8 +6,19 @@ import { DomainError } from "../../platform/words/errors.ts";
 /** The most files of one page of new files. */
 export const newFilesPageSize = 100;
 
-/** Whether a pick-up takes a file of this name: `*.csv` in any case, and not hidden. */
-export const isPickedUp = (name: string): boolean => /^[^.].*\.csv$/is.test(name);
+const sheetEnd = /\.(csv|xlsx)$/i;
+
+/**
+ * Whether a file of this name is a sheet: `*.csv` or `*.xlsx` in any case. Excel makes a file that
+ * begins with `~$` beside a workbook which somebody has opened.
+ */
+export const isSheetName = (name: string): boolean => sheetEnd.test(name) && !name.startsWith("~$");
+
+/** Whether a pick-up takes a file of this name: a sheet that is not hidden. */
+export const isPickedUp = (name: string): boolean => isSheetName(name) && /^[^.]./s.test(name);
+
+/** The name of a sheet without its end. */
+export const withoutEnd = (name: string): string => name.replace(sheetEnd, "");
 
 /** The folders to which the files of a source are moved. */
 export type Folder = "done" | "failed";

@@ -6,7 +6,7 @@ import type { DefinitionOf } from "./definitions.ts";
 import { errorsName, isPickedUp, namesIn, newFilesPageSize, noSuchFile } from "./files.ts";
 import type { Source, VersionedFile } from "./source.ts";
 
-/** Serves the objects of a place. New ones are the `*.csv` objects directly in it. */
+/** Serves the objects of a place. New ones are the sheets directly in it. */
 export function createObjectSource(definition: DefinitionOf<"folder" | "s3">): Source {
   const store = createObjectStore(definition, "source");
   const placeOf = (name: string): SheetAddress => ({ name, url: store.urlOf(name) });

@@ -18,8 +18,8 @@ const lf = 10;
 const cr = 13;
 const utf8Bom = Buffer.from([0xef, 0xbb, 0xbf]);
 const utf16Boms = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
-/** How the workbooks of Excel begin: .xlsx and .xls. */
-const workbooks = [Buffer.from("PK\u0003\u0004"), Buffer.from([0xd0, 0xcf, 0x11, 0xe0])];
+/** How the workbooks of Excel begin that are not read: .xls, and those with a password. */
+const oldWorkbook = Buffer.from([0xd0, 0xcf, 0x11, 0xe0]);
 
 /** The text of a sheet, and its encoding. */
 interface SheetText {
@@ -185,7 +185,7 @@ function createLineDecoder(named: LineEncoding | undefined) {
 
   function refuseNul(lines: Buffer): void {
     const begins = (start: Buffer) => line === 1 && lines.subarray(0, start.length).equals(start);
-    if (workbooks.some(begins)) throw problem("NUL_BYTE", `the file is a workbook; ${saveAs}`);
+    if (begins(oldWorkbook)) throw problem("NUL_BYTE", oldWorkbookText);
     if (utf16Boms.some(begins) || isUtf16(lines))
       throw problem("NUL_BYTE", `the sheet is in UTF-16; name it, or ${saveAs}`);
     if (lines.includes(0)) throw problem("NUL_BYTE", "a NUL byte; the sheet has to be text");
@@ -233,6 +233,10 @@ function createLineDecoder(named: LineEncoding | undefined) {
 }
 
 const saveAs = "save it as CSV in UTF-8";
+
+const oldWorkbookText =
+  "the file is an old workbook (.xls), or one with a password; save it as .xlsx without a " +
+  "password, or as CSV in UTF-8";
 
 /** A part of this size of the bytes of a line in UTF-16 is NUL, even of a line in Japanese. */
 const minNulPart = 1 / 10;

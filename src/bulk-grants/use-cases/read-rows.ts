@@ -1,4 +1,4 @@
-/** Reads the rows of a submission: from a sheet in CSV, or from messages. */
+/** Reads the rows of a submission: from a sheet, or from messages. */
 
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Points } from "../../platform/words/units.ts";
@@ -7,9 +7,13 @@ import { createRowCheck, type RowCells, type RowRules } from "./check-row.ts";
 import { readSheet, type SheetContext } from "./read-sheet.ts";
 import { sheetError } from "./sheet-error.ts";
 
-/** The content of a submission: the bytes of a sheet in CSV, or rows. */
+/** The content of a submission: the bytes of a sheet, or rows. */
 export type SheetContent =
-  | { readonly csv: AsyncIterable<Uint8Array> }
+  | {
+      readonly csv: AsyncIterable<Uint8Array>;
+      /** The service or the source that sends it. */
+      readonly sender: string;
+    }
   | { readonly rows: AsyncIterable<NewRow> };
 
 /** A row as a message has it. */
@@ -26,7 +30,7 @@ export interface NewRow {
  * INVALID_REQUEST for rows without a sheet with an option that only a sheet has.
  */
 export function readRows(content: SheetContent, context: SheetContext): AsyncGenerator<SheetRow> {
-  if ("csv" in content) return readSheet(content.csv, context);
+  if ("csv" in content) return readSheet(content.csv, { ...context, sender: content.sender });
   const field = context.encoding ? "encoding" : context.skipZero ? "skip_zero" : undefined;
   if (field === undefined) return readNewRows(content.rows, context);
   throw new DomainError("INVALID_REQUEST", `${field}: is only for a sheet`, { field });

@@ -1,4 +1,4 @@
-/** Reads the rows of a sheet in CSV, with what is wrong with each of them. */
+/** Reads the rows of a sheet, in CSV or .xlsx, with what is wrong with each of them. */
 
 import { cutToBytes } from "../../platform/words/display-text.ts";
 import { DomainError } from "../../platform/words/errors.ts";
@@ -10,6 +10,7 @@ import { createReadingCollection, type SheetForm } from "./collect-reading.ts";
 import { decodeSheet, tooLong } from "./decode-sheet.ts";
 import { restoreCell } from "./formula-cells.ts";
 import { inSlices } from "./in-slices.ts";
+import { peek } from "./peek.ts";
 import {
   type Column,
   columnName,
@@ -23,10 +24,14 @@ import {
 } from "./sheet-columns.ts";
 import { sheetError } from "./sheet-error.ts";
 import { createRecordSplitter, type SheetRecord } from "./split-records.ts";
+import { isWorkbook, readWorkbook } from "./workbook/read-workbook.ts";
+import { faultsIn, unreadText, withCells } from "./workbook-rows.ts";
 
 /** The parameters by which a sheet is read, and its rows are checked. */
 export interface SheetContext extends ReadingOptions, RowRules {
   readonly bulkGrantId: string;
+  /** Who sends it: its workbooks hold a share of the memory. */
+  readonly sender?: string | undefined;
   /** At whose end the points expire of rows without a month of their own. */
   readonly expireMonth?: Month | undefined;
   /** Gets how the sheet was understood, when it is read to its end. */
@@ -65,7 +70,7 @@ export async function* readSheet(
   let line = 1;
   let reader: ReturnType<typeof createRowReader> | undefined;
   let rowCount = 0;
-  const { records, form } = csvRecords(csv, context.encoding);
+  const { records, form } = sheetRecords(csv, context);
   for await (const record of records) {
     if (!reader) {
       line = record.line;
@@ -93,7 +98,7 @@ export async function bulkGrantIdIn(
 ): Promise<string | undefined> {
   let column: number | undefined;
   try {
-    for await (const { cells, fault } of csvRecords(csv, encoding).records) {
+    for await (const { cells, fault } of sheetRecords(csv, { encoding }).records) {
       if (column === undefined) column = cells.map(columnName).indexOf("bulk_grant_id");
       else if (!fault) return restoreCell(cells[column] ?? "").trim() || undefined;
     }
@@ -112,13 +117,13 @@ function createRowReader(header: SheetRecord, context: SheetContext, form: () =>
   const readings = createReadingCollection(readColumnsOf(header), context);
   const unnamed = header.cells.flatMap((name, index) => (isBlank(name) ? [index] : []));
 
-  function cellOf(cells: readonly string[], name: Column): string | undefined {
+  function cellOf(cells: RecordCells, name: Column): string | undefined {
     const text = cells[columns.get(name) ?? -1];
     return text === undefined ? undefined : restoreCell(text);
   }
 
   /** The cells that become a row. */
-  const rowCells = (cells: readonly string[]): RowCells => ({
+  const rowCells = (cells: RecordCells): RowCells => ({
     userId: cellOf(cells, "user_id")?.trim(),
     points: cellOf(cells, "points"),
     reason: cellOf(cells, "reason"),
@@ -140,11 +145,11 @@ function createRowReader(header: SheetRecord, context: SheetContext, form: () =>
   }
 
   /** The problems of a record as a whole, without those of its checked cells. */
-  function problemsOf({ cells, fault }: SheetRecord): RowProblem[] {
+  function problemsOf({ cells, fault }: SheetRecord, checked: RecordCells): RowProblem[] {
     const problems: RowProblem[] = [];
     if (fault) problems.push(faultProblem(fault));
     else if (!header.fault) problems.push(...shapeProblems(cells));
-    const bulkGrantId = cellOf(cells, "bulk_grant_id")?.trim() ?? "";
+    const bulkGrantId = cellOf(checked, "bulk_grant_id")?.trim() ?? "";
     if (bulkGrantId !== "" && bulkGrantId !== context.bulkGrantId) {
       problems.push({
         code: "OTHER_BULK_GRANT",
@@ -157,16 +162,20 @@ function createRowReader(header: SheetRecord, context: SheetContext, form: () =>
   return {
     /** Returns undefined for a row of 0 points that is left out. */
     rowOf(record: SheetRecord): SheetRow | undefined {
-      const { line, cells, fault } = record;
-      const read = rowCells(cells);
-      const problems = problemsOf(record);
+      const { line, cells, fault, workbook } = record;
+      const unread = faultsIn(record, columns);
+      const checked = cells.map((text, index) => (unread.has(index) ? undefined : text));
+      const read = rowCells(checked);
+      const problems = [...unread.values(), ...problemsOf(record, checked)];
       if (context.skipZero && problems.length === 0 && isZero(read.points)) {
         readings.addSkippedZero();
         return undefined;
       }
-      if (read.userId !== cellOf(cells, "user_id")) context.report?.onTrimmed();
-      const kept = fault ? rowCells([...cells, fault.rest]) : read;
-      const row = check(line, read, problems, kept);
+      if (read.userId !== cellOf(checked, "user_id")) context.report?.onTrimmed();
+      const kept = cells.map((text, index) => (unread.has(index) ? unreadText(text) : text));
+      if (fault) kept.push(fault.rest);
+      const found = check(line, read, problems, rowCells(kept));
+      const row = workbook ? withCells(found, columns) : found;
       readings.add(row);
       return row;
     },
@@ -174,11 +183,29 @@ function createRowReader(header: SheetRecord, context: SheetContext, form: () =>
   };
 }
 
+/** The texts of the cells of a record; undefined for one that is not to be checked. */
+type RecordCells = readonly (string | undefined)[];
+
 /** The records of a sheet, and its form, which is complete when they are read. */
 interface SheetRecords {
   /** Those that are not blank. Those before an error are yielded before it. */
   readonly records: AsyncGenerator<SheetRecord>;
   form(): SheetForm;
+}
+
+/** The first bytes say whether it is a workbook, which has no encoding to be named. */
+function sheetRecords(
+  sheet: AsyncIterable<Uint8Array>,
+  { encoding, sender = "" }: Pick<SheetContext, "encoding" | "sender">,
+): SheetRecords {
+  let form: () => SheetForm;
+  async function* records(): AsyncGenerator<SheetRecord> {
+    const { start, bytes } = await peek(sheet);
+    const found = isWorkbook(start) ? readWorkbook(bytes, sender) : csvRecords(bytes, encoding);
+    form = found.form;
+    yield* found.records;
+  }
+  return { records: records(), form: () => form() };
 }
 
 function csvRecords(

@@ -7,6 +7,7 @@ import type { ReadColumn, Separator } from "../rules/sheet-reading.ts";
 import { foundText } from "./found-text.ts";
 import { sheetError } from "./sheet-error.ts";
 import type { SheetRecord } from "./split-records.ts";
+import { cellName } from "./workbook/cell-names.ts";
 
 /** Gets the problems of the first line of a sheet that is only checked. */
 export interface HeaderReport {
@@ -109,7 +110,7 @@ export function readColumns(
  * Refusal: HEADER_MISSING or the fault, when no name is known.
  */
 function columnsOf(
-  { line, cells, fault }: SheetRecord,
+  { line, cells, fault, workbook }: SheetRecord,
   separator: Separator,
 ): { readonly columns: Columns; readonly problems: readonly SheetProblem[] } {
   const names = cells.map(columnName);
@@ -124,7 +125,7 @@ function columnsOf(
   const columns = new Map<Column, number>();
   const problems: SheetProblem[] = broken ? [broken] : [];
   for (const [index, name] of names.entries()) {
-    const column = `column ${index + 1}`;
+    const column = workbook ? cellName(index, line) : `column ${index + 1}`;
     if (name === "") continue;
     if (!isColumn(name)) {
       const message = `${column} is not known: ${foundText(cells[index] ?? "")}`;

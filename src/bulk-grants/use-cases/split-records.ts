@@ -9,6 +9,21 @@ export interface SheetRecord {
   readonly cells: readonly string[];
   /** Why it cannot be read. Then `cells` has those before the fault. */
   readonly fault?: RecordFault | undefined;
+  /** Only of a row of a workbook. */
+  readonly workbook?: WorkbookCells | undefined;
+}
+
+/** What is known of the cells of a row of a workbook beside their texts. */
+interface WorkbookCells {
+  /** The cells that are not what people see in them, by the index of their column. */
+  readonly faults: ReadonlyMap<number, CellFault>;
+}
+
+/** Why the text of a cell cannot be taken. */
+export interface CellFault {
+  readonly message: string;
+  /** Whether it can be taken as points. */
+  readonly isNumber: boolean;
 }
 
 interface RecordFault {

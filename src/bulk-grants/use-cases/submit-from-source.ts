@@ -21,8 +21,9 @@ export async function submitFromSource(
   requireBulkGrantId(submission.bulkGrantId);
   const title = readDisplayText(submission.title ?? "", maxTitleBytes, "title");
   const opened = await deps.bulkSources.open(source, programId);
-  const { csv, url: sourceUrl } = opened;
+  const { csv, identity, url: sourceUrl } = opened;
   const encoding = submission.encoding ?? opened.encoding;
-  const submitter = asService(opened.identity);
-  return submitBulkGrant(deps, { ...submission, title, submitter, sourceUrl, encoding }, { csv });
+  const submitter = asService(identity);
+  const content = { csv, sender: identity };
+  return submitBulkGrant(deps, { ...submission, title, submitter, sourceUrl, encoding }, content);
 }

@@ -45,9 +45,9 @@ async function problemsOf(
   try {
     const { csv: first, encoding } = await open();
     const bulkGrantId = (await bulkGrantIdIn(first, encoding)) ?? nameOfFile;
-    const { csv } = await open();
+    const { csv, identity: sender } = await open();
     const name = { programId, bulkGrantId, encoding };
-    const { problems, warnings } = await checkSheet(deps, name, { csv });
+    const { problems, warnings } = await checkSheet(deps, name, { csv, sender });
     if (problems.length === 0) return [];
     return [
       ...problems.map(({ line, userId, code, message }) => [line, userId, code, message]),

@@ -5,6 +5,7 @@ import { TokenBucket } from "limiter";
 import { LRUCache } from "lru-cache";
 import type { Authenticate } from "../ports/identity.ts";
 import { DomainError } from "../words/errors.ts";
+import { Quota } from "../work/quota.ts";
 import { requireScope } from "./authorize.ts";
 import { type Calls, callKey } from "./calls.ts";
 import {
@@ -17,7 +18,6 @@ import {
 import { toConnectError } from "./errors.ts";
 import { noteUnread } from "./malformed.ts";
 import { limitsOf } from "./method-limits.ts";
-import { Quota } from "./quota.ts";
 import { takesStream } from "./receive-body.ts";
 import { type ByteLimits, createByteBudget } from "./received-bytes.ts";
 import { traceRefusal } from "./trace-calls.ts";

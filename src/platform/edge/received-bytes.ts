@@ -1,7 +1,7 @@
 /** Counts the bytes that a server has received and not handed on to a handler yet. */
 import type { Socket } from "node:net";
 import { DomainError } from "../words/errors.ts";
-import { Quota } from "./quota.ts";
+import { Quota } from "../work/quota.ts";
 
 const mib = 2 ** 20;
 

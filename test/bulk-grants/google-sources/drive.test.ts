@@ -36,7 +36,7 @@ const namesIn = (name: string) =>
   google.drive.foldersNamed(name, folderId).map((id) => google.drive.namesIn(id));
 const hasCode = (reason: string) => expect.objectContaining({ reason });
 
-test("the new files are the CSV files directly in the folder, with their versions", async () => {
+test("the new files are those of sheets directly in the folder, with their versions", async () => {
   const other = google.drive.addFolder("other", folderId);
   add("spring.csv", csv);
   add("SUMMER.CSV", `${csv}ben,5\n`);
@@ -48,6 +48,16 @@ test("the new files are the CSV files directly in the folder, with their version
     { path: "spring.csv", version: versionOf(csv) },
     { path: "SUMMER.CSV", version: versionOf(`${csv}ben,5\n`) },
   ]);
+});
+
+test("a workbook is a file, too, once nobody has changed it for a while", async () => {
+  const id = add("Spring 2027.xlsx", "PK");
+  add("~$Spring 2027.xlsx", "opened");
+  google.drive.modify(id);
+  expect(await newFiles()).toEqual([]);
+  google.drive.modify(id, Date.now() - 3_600_000);
+  expect(await newFiles()).toEqual([{ path: "Spring 2027.xlsx", version: versionOf("PK") }]);
+  expect(await read("Spring 2027.xlsx", versionOf("PK"))).toBe("PK");
 });
 
 test("files are listed page by page, over pages without any", async () => {

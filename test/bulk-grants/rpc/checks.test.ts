@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { completeCheck, sheet, submitLines } from "../../support/fixtures/bulk-grant-calls.ts";
 import { enforceRules } from "../../support/fixtures/bulk-rules.ts";
+import { inlineRows, workbookOf } from "../../support/fixtures/workbooks.ts";
 import { at, reasonOf } from "../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 import { dump } from "../../support/stores/dump.ts";
@@ -24,6 +25,25 @@ const check = async (csv: string | Uint8Array, id = bulkGrantId) => {
 };
 
 describe("a check", () => {
+  test("of a workbook says which sheet was read, and how many formulas", async () => {
+    const sheets = '<sheet name="付与" sheetId="1" r:id="rId1"/>';
+    const formula = '<row><c t="str"><f>"f"&amp;1</f><v>f1</v></c><c><f>2+3</f><v>5</v></c></row>';
+    const rows = inlineRows(["user_id", "points"]) + formula;
+    const reading = (await check(workbookOf({ sheets, rows })))?.reading;
+    expect(reading).toMatchObject({ sheetName: "付与", formulaCount: 2, encoding: "" });
+    expect(reading?.text).toMatch(/^read as XLSX, sheet 付与: user_id, points; 2 formulas by the/);
+  });
+
+  test("of a workbook names the cells of what is wrong", async () => {
+    const rows = inlineRows(["reason", "user_id", "points"], ["", "a b", "x"], ["", "cold", "5"]);
+    const found = await check(workbookOf({ rows }));
+    expect(found?.problems.map(({ line, code, message }) => [line, code, message])).toEqual([
+      [2, "USER_MALFORMED", expect.stringMatching(/^B2: user_id: 1 to 128 visible/)],
+      [2, "POINTS_MALFORMED", expect.stringMatching(/^C2: points: a whole number .*`x`$/)],
+      [3, "ACCOUNT_FROZEN", "the account is frozen"],
+    ]);
+  });
+
   test("of good rows has no problems", async () => {
     expect(await check(sheet("u1,5,", "u2,7,thanks"))).toMatchObject({
       rowCount: 2,

@@ -23,6 +23,7 @@ import {
   uploadMessages,
 } from "../../support/fixtures/bulk-grant-calls.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
+import { inlineRows, workbookOf } from "../../support/fixtures/workbooks.ts";
 import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
 import {
   type MemoryServer,
@@ -51,6 +52,19 @@ const header = (bulkGrantId: string) => headerMessage({ bulkGrantId });
 const lines = (count: number) => Array.from({ length: count }, (_, i) => `u${i},${i + 1},r`);
 
 describe("an upload", () => {
+  test("of a workbook cut anywhere has the digest of the same rows in CSV", async () => {
+    const bytes = workbookOf({
+      rows: inlineRows(["user_id", "points", "reason"], ["x1", "5", "春"], ["x2", "7", ""]),
+    });
+    const chunks = [bytes.subarray(0, 2), bytes.subarray(2, 700), bytes.subarray(700)];
+    const upload = (bulkGrantId: string, contents: readonly Uint8Array[]) =>
+      uploadMessages(server, [header(bulkGrantId), ...contents.map(csvMessage), endMessage]);
+    const fromWorkbook = await upload("book", chunks);
+    expect(fromWorkbook.bulkGrant).toMatchObject({ rowCount: 2, totalPoints: 12n });
+    const fromCsv = await upload("book", [Buffer.from(sheet("x1,5,春", "x2,7,"))]);
+    expect([fromCsv.replayed, fromCsv.revision]).toEqual([true, 1]);
+  });
+
   test("of CSV cut anywhere is stored as a bulk grant that is being validated", async () => {
     const bytes = Buffer.from(sheet("u1,5,ありがとう", "u2,7,"));
     const pieces = Array.from(bytes, (byte) => csvMessage(Buffer.from([byte])));

@@ -160,12 +160,13 @@ describe("a file", () => {
 });
 
 describe("a pick-up", () => {
-  test("lists the CSV files directly in the folder, by name", async () => {
-    for (const name of ["b.csv", "a.CSV", ".hidden.csv", "c.csv.part", "d.tmp"]) await write(name);
+  test("lists the sheets directly in the folder, by name", async () => {
+    const others = [".hidden.csv", ".xlsx", "c.csv.part", "d.tmp", "old.xls", "~$book.xlsx"];
+    for (const name of ["b.csv", "a.CSV", "book.XLSX", ...others]) await write(name);
     for (const folder of ["done", "failed", "e.csv"]) await mkdir(join(root, folder));
     await write("done/x.csv");
     await symlink("b.csv", join(root, "link.csv"));
-    expect(await listed()).toEqual(["nightly/a.CSV", "nightly/b.csv"]);
+    expect(await listed()).toEqual(["nightly/a.CSV", "nightly/b.csv", "nightly/book.XLSX"]);
   });
 
   test("lists names with blanks, line breaks and leading hyphens", async () => {

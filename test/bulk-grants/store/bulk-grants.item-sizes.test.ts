@@ -9,6 +9,7 @@ import {
   commonChange,
   largestBlock,
   largestBulkRecords,
+  largestWorkbookBlock,
 } from "../../support/fixtures/largest-bulk-records.ts";
 
 const kb = 1_024;
@@ -34,8 +35,11 @@ test.each(sized)("the largest %s has %i bytes and stays under %i", (_, size, lim
   expect(size).toBeLessThan(limit);
 });
 
-test("the largest block of rows is under 400 KB", () => {
-  const item = { ...rowsKey("u".repeat(36), 799), ...encodeRows(largestBlock) };
+test.each([
+  ["a CSV", largestBlock],
+  ["a workbook", largestWorkbookBlock],
+])("the largest block of rows of %s is under 400 KB", (_, block) => {
+  const item = { ...rowsKey("u".repeat(36), 799), ...encodeRows(block) };
   expect(itemSize(item)).toBeLessThan(400 * kb);
 });
 

@@ -25,7 +25,7 @@ test("a revision that its warning makes INVALID names the rows in the tab of err
   const name = { programId, bulkGrantId: "b" };
   const csv = bytesOf(Buffer.from("user_id,points\nu1,1\nTRUE,2\n"));
   const source = { source: "drive/b", submitter: asService("drive"), executeTime: undefined };
-  await submitBulkGrant(deps, { ...name, ...source }, { csv });
+  await submitBulkGrant(deps, { ...name, ...source }, { csv, sender: "drive" });
   await validate(deps, "b", 1);
   expect(await readBulkGrant(deps, name)).toMatchObject({
     state: "INVALID",

@@ -55,7 +55,11 @@ export function decodeRows(item: Item): SheetRow[] {
   }));
 }
 
-const problemFields = { code: field("c", oneOf<RowCode>()), detail: optional("d", text) };
+const problemFields = {
+  code: field("c", oneOf<RowCode>()),
+  detail: optional("d", text),
+  cell: optional("w", text),
+};
 
 /** The values of a row beside those in lists, by the index of the row. */
 const extras = map<Pick<SheetRow, "rawPoints" | "problems"> & { readonly index: number }>({

@@ -22,6 +22,8 @@ export const sheetReading: Type<SheetReading> = map<SheetReading>({
   format: field("f", oneOf<SheetReading["format"]>()),
   encoding: optional("e", oneOf<SheetEncoding>()),
   separator: optional("s", oneOf<Separator>()),
+  sheetName: optional("n", text),
+  formulaCount: optional("l", number),
   columns: field("c", list(tuple<ReadColumn>({ name: text, readAs: text }, 1))),
   skippedZeroCount: field("z", number),
   sample: optional(

@@ -44,7 +44,7 @@ export type UploadBulkGrantRequest = Message<"meguri.bulkgrants.v1.UploadBulkGra
     case: "header";
   } | {
     /**
-     * The next chunk of a sheet, at most 60,000 bytes, cut anywhere.
+     * The next chunk of a sheet, in CSV or .xlsx: at most 60,000 bytes, cut anywhere.
      *
      * @generated from field: bytes csv_chunk = 2;
      */
@@ -331,7 +331,7 @@ export type SubmitBulkGrantRequest = Message<"meguri.bulkgrants.v1.SubmitBulkGra
    */
   content: {
     /**
-     * A sheet, at most 4 MiB.
+     * A sheet, in CSV or .xlsx, at most 4 MiB.
      *
      * @generated from field: bytes csv = 3;
      */
@@ -665,7 +665,7 @@ export type CheckSheetRequest = Message<"meguri.bulkgrants.v1.CheckSheetRequest"
    */
   content: {
     /**
-     * A sheet, at most 2 MiB.
+     * A sheet, in CSV or .xlsx, at most 2 MiB.
      *
      * @generated from field: bytes csv = 3;
      */
