@@ -245,9 +245,10 @@ function testCommands(mode: Mode): void {
     expect(asked.code).toBe(0);
     expect(asked.stdout).toContain(`${id}: VALIDATING, revision 1, Grant 500 points to ${user}\n`);
     await awaiting(id, State.AWAITING_APPROVAL);
-    expect(await done("bulk", "list", "--state", "AWAITING_APPROVAL")).toEqual(
-      cells(id, "AWAITING_APPROVAL", "1", "500", "rin", "\\S+", `Grant 500 points to ${user}`),
-    );
+    const listed = await done("bulk", "list", "--state", "AWAITING_APPROVAL");
+    expect(listed).toEqual(cells(id, "AWAITING_APPROVAL", "1", "500", "rin", "\\S+"));
+    // A terminal has it below.
+    expect(listed.replaceAll(/\s+/g, " ")).toContain(`Grant 500 points to ${user}`);
     expect((await done("bulk", "show", id)).split("\n")).toEqual(
       expect.arrayContaining([
         cells("request", `Grant 500 points to ${user}`),

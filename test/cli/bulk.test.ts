@@ -77,7 +77,7 @@ test("a check and a summary show warnings of rows", async () => {
   ]);
   const json = await meguri("bulk", "check", "warned", file, "--json");
   expect(json.stderr).not.toContain("WARNING");
-  expect(JSON.parse(json.stdout)).toMatchObject({ warnings: [{ code: "IDS_CHANGED", text }] });
+  expect(JSON.parse(json.stdout)).toMatchObject({ sheetWarnings: [{ code: "IDS_CHANGED", text }] });
   await submitLines(server, { bulkGrantId: "warned" }, ...lines);
   await completeCheck(server, "warned");
   expect((await meguri("bulk", "show", "warned")).stdout).toContain(`WARNING\t${text}\n`);

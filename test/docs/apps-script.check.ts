@@ -144,7 +144,7 @@ test("the number of rows, points and problems is shown", async () => {
     rowCount: 12,
     totalPoints: "1200",
     problemCounts,
-    warnings: [{ code: "POINTS_ZERO", text: "POINTS_ZERO: 1 row has 0 points; line 3" }],
+    sheetWarnings: [{ code: "POINTS_ZERO", text: "POINTS_ZERO: 1 row has 0 points; line 3" }],
     sameContentBulkGrantId: "spring-2026",
   };
   answer = { status: 200, body: { check } };

@@ -59,7 +59,7 @@ export const check = runs(HeaderSchema, {
     );
     if (check === undefined) return;
     if (check.reading) await out.note(printable(check.reading.text));
-    if (!out.isJson) await write(io.stderr, warningLines(out, check.warnings));
+    if (!out.isJson) await write(io.stderr, warningLines(out, check.sheetWarnings));
     await conclude(session, checkNote(check), check.problemCounts.length === 0);
   },
 });

@@ -193,11 +193,12 @@ export const fromCheck = (
   fromRecord(SheetCheckSchema, {
     ...withProblems(check),
     reading: reading && withText(reading, style),
-    warnings: check.warnings.map(shownWarning),
+    sheetWarnings: check.warnings.map(shownWarning),
   });
 
 const shownWarning = (warning: SheetWarning) => ({
   ...warning,
+  firstLines: warning.lines,
   text: sheetWarningText(warning, plain),
   stressed: isStressed(warning),
 });
@@ -228,6 +229,6 @@ export const fromSummary = (
       previousPoints: difference.pointsBefore,
     },
     lookAlikeBulkGrantIds: lookAlikes,
-    warnings: warnings.map(shownWarning),
+    sheetWarnings: warnings.map(shownWarning),
     overlaps: summary.overlaps.map((overlap) => ({ ...overlap, warned: warned.includes(overlap) })),
   });

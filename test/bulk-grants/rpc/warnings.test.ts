@@ -46,25 +46,24 @@ describe("a café's members with their opening balances", () => {
     for (const [spoiling, idOf] of Object.entries(spoilings)) {
       const lines = cafeLines(idOf);
       const found = await check("cafe", lines);
-      expect(found?.warnings.map(({ rowCount, lines }) => [rowCount, lines])).toEqual([
-        [635, [2, 3, 4, 5, 6]],
-      ]);
+      const counts = found?.sheetWarnings.map(({ rowCount, firstLines }) => [rowCount, firstLines]);
+      expect(counts).toEqual([[635, [2, 3, 4, 5, 6]]]);
       const { summary, warnings } = await summaryOf("cafe", spoiling.replace(" ", "-"), lines);
-      expect(summary?.warnings).toEqual(found?.warnings);
-      expect(warnings).toEqual(found?.warnings.map(({ text }) => text));
+      expect(summary?.sheetWarnings).toEqual(found?.sheetWarnings);
+      expect(warnings).toEqual(found?.sheetWarnings.map(({ text }) => text));
     }
-    expect((await check("cafe", cafeLines()))?.warnings).toEqual([]);
+    expect((await check("cafe", cafeLines()))?.sheetWarnings).toEqual([]);
     const { summary, warnings, bulkGrant } = await summaryOf("cafe", "right", cafeLines());
-    expect([summary?.warnings, warnings, bulkGrant.state]).toEqual([[], [], State.APPROVED]);
+    expect([summary?.sheetWarnings, warnings, bulkGrant.state]).toEqual([[], [], State.APPROVED]);
   });
 
   test("once they have accounts, sheets are compared with these", async () => {
     await completeRun(server, "right", "cafe");
-    expect((await check("cafe", cafeLines()))?.warnings).toEqual([]);
+    expect((await check("cafe", cafeLines()))?.sheetWarnings).toEqual([]);
     // A single id that has lost its zero.
     const [first = "", ...others] = cafeLines().slice(0, 9);
     const found = await check("cafe", [first.slice(1), ...others]);
-    expect(found?.warnings).toMatchObject([
+    expect(found?.sheetWarnings).toMatchObject([
       {
         code: "LEADING_ZEROS_LOST",
         rowCount: 1,
@@ -79,10 +78,10 @@ describe("a café's members with their opening balances", () => {
       },
     ]);
     const fifth = ["a,1,", "b,2,", ...cafeLines().slice(0, 8)];
-    expect((await check("cafe", fifth))?.warnings).toMatchObject([{ stressed: false }]);
+    expect((await check("cafe", fifth))?.sheetWarnings).toMatchObject([{ stressed: false }]);
     const more = ["a,1,", "b,2,", ...cafeLines().slice(0, 7)];
-    expect((await check("cafe", more))?.warnings).toMatchObject([
-      { code: "WITHOUT_ACCOUNT", rowCount: 2, lines: [2, 3], stressed: true },
+    expect((await check("cafe", more))?.sheetWarnings).toMatchObject([
+      { code: "WITHOUT_ACCOUNT", rowCount: 2, firstLines: [2, 3], stressed: true },
     ]);
   });
 });
@@ -113,7 +112,7 @@ describe("rules of a program", () => {
     const text = "LAST_ROW_IS_SUM: the last row has the sum of all others, 15 points; line 7";
     expect(found).toMatchObject({
       invalidCount: 0,
-      warnings: [{ code: "LAST_ROW_IS_SUM", rowCount: 1, lines: [7], text }],
+      sheetWarnings: [{ code: "LAST_ROW_IS_SUM", rowCount: 1, firstLines: [7], text }],
       problemCounts: [{ code: "WARNING_REFUSED", rowCount: 1 }],
       problems: [
         {
@@ -126,7 +125,7 @@ describe("rules of a program", () => {
     const { bulkGrant, summary } = await summaryOf("strict", "sum", summed);
     expect(bulkGrant).toMatchObject({ state: State.INVALID, invalidCount: 0 });
     expect(bulkGrant.details[0]).toBe(`The program refuses this warning: ${text}.`);
-    expect(summary?.warnings).toEqual(found?.warnings);
+    expect(summary?.sheetWarnings).toEqual(found?.sheetWarnings);
     // A corrected sheet is the next revision, and nothing refuses it.
     const { bulkGrant: next } = await summaryOf("strict", "sum", summed.slice(0, -1));
     expect(next).toMatchObject({ state: State.APPROVED, revision: 2 });
@@ -135,7 +134,7 @@ describe("rules of a program", () => {
 
   test("are those of the program: another one only warns", async () => {
     const { bulkGrant, summary } = await summaryOf("default", "sum", summed);
-    expect(summary?.warnings).toMatchObject([{ code: "LAST_ROW_IS_SUM" }]);
+    expect(summary?.sheetWarnings).toMatchObject([{ code: "LAST_ROW_IS_SUM" }]);
     expect(bulkGrant.state).toBe(State.APPROVED);
   });
 });
@@ -145,11 +144,11 @@ test("a reversal is not warned of: its rows come from what was granted", async (
   await submitLines(server, name, ...Array.from({ length: 11 }, (_, i) => `o${i},100,`), "x,9000,");
   await completeCheck(server, "odd");
   const { summary } = await server.bulkGrants.getBulkGrantSummary(name);
-  expect(summary?.warnings).toMatchObject([{ code: "FAR_MORE_POINTS", lines: [13] }]);
+  expect(summary?.sheetWarnings).toMatchObject([{ code: "FAR_MORE_POINTS", firstLines: [13] }]);
   await completeRun(server, "odd");
   const reversal = { bulkGrantId: "odd-back", reversedBulkGrantId: "odd" };
   await server.bulkGrants.reverseBulkGrant(reversal);
   await completeCheck(server, "odd-back");
   const back = await server.bulkGrants.getBulkGrantSummary({ bulkGrantId: "odd-back" });
-  expect(back.summary).toMatchObject({ rowCount: 12, warnings: [] });
+  expect(back.summary).toMatchObject({ rowCount: 12, sheetWarnings: [] });
 });

@@ -18,7 +18,7 @@ const kb = 1_024;
 const limits = new Map([
   ["bulk grant", 13 * kb],
   ["bulk revision", 3 * kb],
-  ["bulk summary", 8 * kb],
+  ["bulk summary", 9 * kb],
   ["rule change", 4 * kb],
   ["earlier rule change", 4 * kb],
   ["block check", 400 * kb],

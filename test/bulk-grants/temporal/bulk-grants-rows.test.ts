@@ -117,7 +117,10 @@ describe.concurrent("bulkGrantRows", () => {
     const run = await start(own("wrong"), "wrong", rows);
     expect(await run.result()).toMatchObject({
       state: "INVALID",
-      counts: { invalid_count: 2, problem_counts: { POINTS_MALFORMED: 2, USER_MALFORMED: 1 } },
+      counts: {
+        ...{ invalid_count: 2 },
+        problem_counts: { POINTS_ZERO: 1, POINTS_MALFORMED: 1, USER_MALFORMED: 1 },
+      },
     });
     const { bulkGrant } = await readBulk(stack, "wrong");
     const lines = [];

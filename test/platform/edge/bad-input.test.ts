@@ -50,6 +50,7 @@ const badReasons = [text(129), "あ".repeat(43)];
 const badPoints = [0n, -1n, 1_000_000_001n, 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)];
 const badTotals = [-1n, 10n ** 15n + 1n, 2n ** 63n - 1n, -(2n ** 63n)];
 const nanos = [-1, 1_000_000_000, 2_147_483_647, -2_147_483_648];
+const badEncodings = ["sjis", "SHIFT_JIS", "utf8"];
 const badTimes = [
   {},
   { seconds: 0n, nanos: 999_999_999 },
@@ -237,6 +238,8 @@ const bad: Record<string, readonly unknown[]> = {
   "*.digest": ["", text(42), text(44), `${text(42)}=`, `${text(42)}/`],
   // Unset means as soon as it is approved.
   "Header.execute_time": badTimes,
+  ...{ "Header.encoding": badEncodings, "CheckSheetRequest.encoding": badEncodings },
+  "SubmitBulkGrantRequest.encoding": badEncodings,
   "ReverseBulkGrantRequest.execute_time": badTimes,
   "SubmitBulkGrantRequest.execute_time": badTimes,
   "ListBulkGrantsRequest.state": [10, -1],
@@ -303,6 +306,9 @@ const free = new Set([
   "ChangeReservationPointsRequest.validate_only",
   "RetryReservationRequest.validate_only",
   "Header.validate_only",
+  "Header.skip_zero",
+  "SubmitBulkGrantRequest.skip_zero",
+  "CheckSheetRequest.skip_zero",
   "CancelReservationsRequest.validate_only",
   "VerifyAccountRequest.repair",
   "VerifyProgramRequest.repair",
