@@ -13,6 +13,8 @@ const serviceAccountKey = z.object({
   token_uri: z.url().default(googleTokenUrl),
 });
 
+const googleError = z.object({ error: z.object({ message: z.string() }) });
+
 type ServiceAccountKey = z.output<typeof serviceAccountKey>;
 
 /** Reads and writes the files and spreadsheets that are shared with the service account. */
@@ -70,6 +72,7 @@ export function readServiceAccountKey(keyFile: string): ServiceAccountKey {
 
 /** The parts of a failed call that decide about a retry, as Google's HTTP library has them. */
 interface FailedCall {
+  readonly message: string;
   readonly status?: number | undefined;
   readonly response?: { readonly data?: unknown } | undefined;
   readonly config: {
@@ -93,10 +96,11 @@ function shouldRetry(error: FailedCall): boolean {
   return isTransient && (retryConfig.httpMethodsToRetry ?? []).includes(method.toUpperCase());
 }
 
-/** Drive says so with 403 and a reason, too. */
-function isRateLimited({ status, response }: FailedCall): boolean {
+/** Drive says so with 403 and a reason, too, which a failed download has in its message only. */
+function isRateLimited({ status, message, response }: FailedCall): boolean {
   if (status === 429) return true;
-  return status === 403 && /[rR]ateLimitExceeded/.test(JSON.stringify(response?.data ?? ""));
+  const text = JSON.stringify([message, response?.data]);
+  return status === 403 && /[rR]ateLimitExceeded/.test(text);
 }
 
 /** The HTTP status of a failed call; undefined when it had no answer. */
@@ -107,14 +111,24 @@ export const statusOf = (error: unknown): number | undefined =>
 
 /**
  * Waits for a call to Google. Its error has the message and status only, because the library's own
- * error carries the whole request, which is not for logs.
+ * error carries the whole request, which is not for logs. The status of a call that was rejected
+ * for its rate is always 429, so that nobody takes it for a missing right.
  */
 export async function answerOf<T>(call: Promise<{ readonly data: T }>): Promise<T> {
   try {
     return (await call).data;
   } catch (error) {
-    const status = statusOf(error);
-    const message = error instanceof Error ? error.message : String(error);
+    const status = isRateLimited(error as FailedCall) ? 429 : statusOf(error);
+    const message = error instanceof Error ? messageIn(error.message) : String(error);
     throw Object.assign(new Error(`Google: ${message}`), { status });
+  }
+}
+
+/** The message of an error; the library leaves that of a failed download in Google's JSON. */
+function messageIn(text: string): string {
+  try {
+    return googleError.parse(JSON.parse(text)).error.message;
+  } catch {
+    return text;
   }
 }

@@ -14,7 +14,7 @@ import { firstTab } from "./tabs.ts";
 /** The longest time to read a whole file, in ms. Storing its rows is part of it. */
 const downloadTimeoutMs = 600_000;
 
-const spreadsheetType = "application/vnd.google-apps.spreadsheet";
+export const spreadsheetType = "application/vnd.google-apps.spreadsheet";
 
 /** A sheet as a list of the folder has it. */
 interface ListedSheet {
@@ -87,7 +87,7 @@ async function readSheet(folder: DriveFolder, listed: ListedSheet): Promise<Driv
   if (sha256 === undefined) return readSpreadsheet(folder, listed);
   const version = versionOf(sha256);
   // The content may have changed since its version was read.
-  const open = () => checkVersion(download(folder, id), path, version);
+  const open = () => checkVersion(download(folder, listed), path, version);
   return { id, path, url, version, isSpreadsheet: false, open };
 }
 
@@ -120,15 +120,23 @@ async function readSpreadsheet(
 const noGrid = (path: string) =>
   new DomainError("INVALID_REQUEST", `the first tab of ${path} has no cells`);
 
-/** A document that is not shared is a refusal: trying again would not help before it is. */
+/**
+ * A document that is not shared is a refusal, and so is a file whose owner or Google forbids its
+ * download: trying again would not help before it is allowed.
+ */
 function refusalOf(error: unknown, { url }: Pick<ListedSheet, "url">): Error {
   const { message } = error as Error;
   if (![403, 404].includes(statusOf(error) ?? 0)) return error as Error;
   return new DomainError("PERMISSION_DENIED", `${url} cannot be read: ${message}`);
 }
 
-async function* download({ drive }: DriveFolder, fileId: string): AsyncGenerator<Uint8Array> {
-  const params = { fileId, alt: "media", ...sharedDrives };
+async function* download({ drive }: DriveFolder, listed: ListedSheet): AsyncGenerator<Uint8Array> {
+  const params = { fileId: listed.id, alt: "media", ...sharedDrives };
   const options = { responseType: "stream", timeout: downloadTimeoutMs } as const;
-  yield* await answerOf<Readable>(drive.files.get(params, options));
+  try {
+    yield* await answerOf<Readable>(drive.files.get(params, options));
+  } catch (error) {
+    // One that was deleted meanwhile is not found by the next attempt.
+    throw statusOf(error) === 403 ? refusalOf(error, listed) : error;
+  }
 }

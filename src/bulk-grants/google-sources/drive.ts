@@ -10,7 +10,7 @@ import type { FaultyFile, OpenFile, Source, SourceFile, VersionedFile } from "..
 import { answerOf, readServiceAccountKey, signIn } from "./auth.ts";
 import { writeErrorsFile } from "./drive-errors.ts";
 import { type DriveFolder, readChildren, sharedDrives, subfolder } from "./drive-folder.ts";
-import { sheetsOf, versionsOf } from "./drive-sheets.ts";
+import { sheetsOf, spreadsheetType, versionsOf } from "./drive-sheets.ts";
 import { spreadsheetIdIn } from "./tabs.ts";
 import { writeTab } from "./write-tab.ts";
 
@@ -134,10 +134,22 @@ async function writeErrors(
   errors: ErrorSheet,
 ): Promise<SheetAddress> {
   const spreadsheetId =
-    file.url === undefined ? await idIn(folder, file) : spreadsheetIdIn(file.url);
+    file.url === undefined ? await idIn(folder, file) : await idAt(folder, file.url);
   if (spreadsheetId === undefined) return writeErrorsFile(folder, file.path, errors);
   const { name, url } = await writeTab({ api: folder.sheets, spreadsheetId }, errors);
   return { name: `${file.path}/${name}`, url };
+}
+
+/**
+ * The id of the spreadsheet with an address. A workbook has the address of a spreadsheet, because
+ * people can write in it in the browser, but Google Sheets has no tabs of it.
+ */
+async function idAt({ drive }: DriveFolder, url: string): Promise<string | undefined> {
+  const fileId = spreadsheetIdIn(url);
+  if (fileId === undefined) return undefined;
+  const params = { fileId, fields: "mimeType", ...sharedDrives };
+  const { mimeType } = await answerOf(drive.files.get(params));
+  return mimeType === spreadsheetType ? fileId : undefined;
 }
 
 /** The id of a spreadsheet that is still in the folder. */

@@ -60,6 +60,24 @@ test("a workbook is a file, too, once nobody has changed it for a while", async 
   expect(await read("Spring 2027.xlsx", versionOf("PK"))).toBe("PK");
 });
 
+test("a file that may not be downloaded is refused, too many calls are not", async () => {
+  add("spring.xlsx", "PK");
+  const line = /GET .*\/file-/;
+  google.failNext({ line, status: 403, reason: "cannotDownloadFile" });
+  await expect(read("spring.xlsx")).rejects.toMatchObject({
+    ...{ reason: "PERMISSION_DENIED", message: expect.stringMatching(/read: Google: failed$/) },
+  });
+  google.failNext({ line, status: 403, reason: "rateLimitExceeded" });
+  expect(await read("spring.xlsx")).toBe("PK");
+  for (let i = 0; i < 4; i++) {
+    google.failNext({ line, status: 403, reason: "userRateLimitExceeded" });
+  }
+  await expect(read("spring.xlsx")).rejects.toMatchObject({ status: 429 });
+  google.failNext({ line, status: 404, reason: "notFound" });
+  await expect(read("spring.xlsx")).rejects.toMatchObject({ status: 404 });
+  expect(await read("spring.xlsx")).toBe("PK");
+});
+
 test("files are listed page by page, over pages without any", async () => {
   for (let i = 0; i < 150; i++) add(`notes-${i}.txt`, "no sheet");
   for (let i = 0; i < 103; i++) add(`sheet-${i}.csv`, csv);
@@ -239,6 +257,15 @@ describe("errors", () => {
     });
     expect(google.drive.contentOf(id)).toBe('\ufeff"user_id"\r\n"u-2"\r\n');
     expect(await newFiles()).toEqual([]);
+  });
+
+  test("of a workbook are a file, although people open it as a spreadsheet", async () => {
+    const id = add("spring.xlsx", "PK");
+    const { url } = await source.open({ path: "spring.xlsx" });
+    expect(url).toContain(`https://docs.google.com/spreadsheets/d/${id}/edit`);
+    const place = await source.writeErrors({ path: "spring.xlsx", url }, sheetOfErrors(["u-1"]));
+    expect(place.name).toMatch(/^failed\/spring.xlsx-[0-9a-f]{12}.errors.csv$/);
+    expect(namesIn("failed").flat()).toEqual([place.name.slice("failed/".length)]);
   });
 
   test("that two workers write at once are in one file", async () => {

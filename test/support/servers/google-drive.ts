@@ -5,6 +5,7 @@ import { GoogleError, type GoogleRequest } from "./google-wire.ts";
 const folderType = "application/vnd.google-apps.folder";
 const shortcutType = "application/vnd.google-apps.shortcut";
 const spreadsheetType = "application/vnd.google-apps.spreadsheet";
+const workbookType = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 
 /** A file or a folder. */
 interface DriveFile {
@@ -60,8 +61,10 @@ export function createDrive(): GoogleDrive {
     [...files.values()].filter(({ parents }) => parents.includes(folderId));
   return {
     add({ name, folderId, content }) {
-      const type = content === undefined ? "application/vnd.google-apps.document" : "text/csv";
-      return add(name, type, [folderId], content === undefined ? content : Buffer.from(content));
+      if (content === undefined)
+        return add(name, "application/vnd.google-apps.document", [folderId]);
+      const type = name.endsWith(".xlsx") ? workbookType : "text/csv";
+      return add(name, type, [folderId], Buffer.from(content));
     },
     addDocument: (kind, name, folderId) =>
       add(name, kind === "shortcut" ? shortcutType : spreadsheetType, [folderId]),
@@ -193,7 +196,10 @@ function picked(file: DriveFile, fields: string | null): object {
   );
 }
 
-const linkOf = ({ id, mimeType }: DriveFile): string =>
-  mimeType === spreadsheetType
-    ? `https://docs.google.com/spreadsheets/d/${id}/edit?usp=drivesdk`
-    : `https://drive.google.com/file/d/${id}/view?usp=drivesdk`;
+/** A workbook is opened by the editor of Google Sheets, too. */
+function linkOf({ id, mimeType }: DriveFile): string {
+  const editor = `https://docs.google.com/spreadsheets/d/${id}/edit?usp=drivesdk`;
+  if (mimeType === spreadsheetType) return editor;
+  if (mimeType === workbookType) return `${editor}&rtpof=true&sd=true`;
+  return `https://drive.google.com/file/d/${id}/view?usp=drivesdk`;
+}
