@@ -134,6 +134,7 @@ if (import.meta.main) await runProcess(main);
 /** Starts whether or not Temporal answers, and drains on a signal. */
 async function main(): Promise<void> {
   const config = await readConfigToStart(process.env, "server");
+  const pickUps = pickUpsOf(readSources(config));
   const log = createLogger("server", config.logLevel);
   const stopTracing = await startTracing(config, "meguri-server", log);
   const workflows = composeWorkflows(config, log);
@@ -144,7 +145,6 @@ async function main(): Promise<void> {
   const registry = createProcessRegistry();
   const server = createServer({ deps, config, log, authenticate, certificates, registry });
   const lease = createLease(deps, "schedules", log);
-  const pickUps = pickUpsOf(readSources(config));
   const schedules = keepEnsuringSchedules(workflows, deps.reader, lease, pickUps);
   exportKeyAges(registry, { ...keyAges, ...workflows.keyAges });
   exportCertificateEnds(registry, usedCertificates(config, certificates));

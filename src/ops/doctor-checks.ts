@@ -1,6 +1,6 @@
 /** The checks of what a server needs: its configuration, the tables, and Temporal. */
 import { ScheduleNotFoundError } from "@temporalio/client";
-import { composeWorkflows } from "../compose.ts";
+import { composeWorkflows, readSources } from "../compose.ts";
 import { type Config, readConfig } from "../platform/config/config.ts";
 import { ConfigError } from "../platform/config/config-error.ts";
 import { createClients, usesLocalCredentials } from "../platform/dynamodb/sdk/client.ts";
@@ -61,7 +61,9 @@ export function serverChecks(env: NodeJS.ProcessEnv): Check[] {
 
 function checkConfiguration(env: NodeJS.ProcessEnv): string {
   try {
-    const { dynamoEndpoint, region, tablePrefix } = readConfig(env, "server");
+    const config = readConfig(env, "server");
+    readSources(config);
+    const { dynamoEndpoint, region, tablePrefix } = config;
     const credentials = usesLocalCredentials(dynamoEndpoint) ? "local" : "the SDK's own";
     const where = dynamoEndpoint ?? `AWS in ${region}`;
     return `tables ${tablePrefix}* on ${where}, with ${credentials} credentials`;

@@ -1,5 +1,8 @@
 /** Runs `npm run doctor` against a set-up that is right, and against wrong ones. */
 
+import { rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { CreateTableCommand, DeleteTableCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { doctor } from "../../src/ops/doctor.ts";
@@ -98,6 +101,16 @@ test("a variable with a wrong value is named, and nothing else is checked with i
     failed: { configuration: expect.stringContaining("MEGURI_MAX_STREAMS") },
   });
   expect(names.at(-1)).toBe("configuration");
+});
+
+test("a file of sources with a wrong one is named, and the rest is checked", async () => {
+  const file = join(tmpdir(), `${stack.config.tablePrefix}sources.json`);
+  writeFileSync(file, JSON.stringify({ sources: [{ name: "spring", type: "sheet" }] }));
+  const { failed } = await diagnose({ MEGURI_BULK_SOURCES: file });
+  rmSync(file);
+  expect(failed).toEqual({
+    configuration: expect.stringMatching(/^MEGURI_BULK_SOURCES .*type drive/),
+  });
 });
 
 test("a namespace that does not exist is named", async () => {

@@ -46,8 +46,14 @@ const drive = z.strictObject({
   quiet_minutes: z.int().min(1).max(1_440).optional(),
 });
 
+const badType =
+  "has to be folder, s3 or drive. A spreadsheet of Google Sheets is read where it is in a folder " +
+  "of Google Drive, type drive: docs/grant/google-sources.md";
+
 const definition = z
-  .discriminatedUnion("type", [folder.extend(files), s3.extend(files), drive])
+  .discriminatedUnion("type", [folder.extend(files), s3.extend(files), drive], {
+    error: ({ code }) => (code === "invalid_union" ? badType : undefined),
+  })
   .superRefine(({ name, programs, pick_up }, context) => {
     if (name === runSource) {
       const message = "is the source of rows in the input of a run";

@@ -90,7 +90,7 @@ describe("the file of the sources", () => {
     ["path", { ...nightly, path: "data" }],
     ["pth", { ...nightly, pth: "/data" }],
     ["type", { ...nightly, type: "ftp" }],
-    ["type", { ...drive, type: "sheet" }],
+    ["A spreadsheet of Google Sheets is read where it is in a folder", { ...drive, type: "sheet" }],
     ["pick_up.program_id", { ...nightly, pick_up: { ...pickUp, program_id: "Default" } }],
     ["pick_up.cron", { ...nightly, pick_up: { ...pickUp, cron: "6 o'clock" } }],
     ["pick_up.time_zone", { ...nightly, pick_up: { ...pickUp, time_zone: "JST" } }],
