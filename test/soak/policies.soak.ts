@@ -22,7 +22,12 @@ import { runToEnd, startService } from "../../tools/dev/stack/service.ts";
 import { startTemporal, type Temporal } from "../../tools/dev/stack/temporal-dev-server.ts";
 import { unusedSites } from "../support/deploy/command-sites.ts";
 import { allowedTo } from "../support/deploy/policies.ts";
-import { approve, tourBulkGrant, tourHeldUp } from "../support/deploy/tour/bulk-grants.ts";
+import {
+  approve,
+  tourBulkGrant,
+  tourHeldUp,
+  tourRequests,
+} from "../support/deploy/tour/bulk-grants.ts";
 import { type Called, noting, type TourClients } from "../support/deploy/tour/called.ts";
 import { tourDamages, tourLostMark } from "../support/deploy/tour/damages.ts";
 import { tourHolds } from "../support/deploy/tour/holds.ts";
@@ -147,6 +152,10 @@ async function tourWorkflows(approver: TourClients): Promise<void> {
     const options = { workflowId, taskQueue: "meguri", args: [input] };
     await client.workflow.start("bulkGrantFromSource", options);
   }
+  await client.workflow.start("bulkGrantRows", {
+    ...{ workflowId: "rows-1", taskQueue: "meguri" },
+    args: [{ program_id: "cafe", bulk_grant_id: "rows", rows: [{ user_id: "leo", points: 5 }] }],
+  });
   await approve(approver, "job");
   await eventually(async () => {
     const types = new Set<string>(["reconciler", "liabilityReport"]);
@@ -226,6 +235,7 @@ test("each process uses all that its policy allows, and nothing else", async () 
     tourHolds(ada),
     tourReactions(ada).then(() => tourNotifications(ada)),
     tourBulkGrant(ada, max).then(() => tourHeldUp(ada, max)),
+    tourRequests(ada, max),
     tourDamages(ada, behind),
     tourLostMark(behind),
   ]);

@@ -64,6 +64,23 @@ export async function tourHeldUp(submitter: TourClients, approver: TourClients):
   await approver.bulkGrants.rejectBulkGrant(because("asked"));
 }
 
+/** The requests for one user: points, and the revoke of another grant. */
+export async function tourRequests(submitter: TourClients, approver: TourClients): Promise<void> {
+  const { bulkGrants, points } = submitter;
+  const isIn = stateWaiter(submitter);
+  const member = { userId: "kim", reason: "late parcel" };
+  await points.grantPoints({ ...member, programId: "default", eventId: "order", points: 9n });
+  await bulkGrants.requestGrant({ ...name("parcel"), ...member, points: 5n });
+  await bulkGrants.requestRevoke({
+    ...{ ...name("parcel-back"), ...member },
+    grantEvent: { eventId: "order" },
+  });
+  for (const id of ["parcel", "parcel-back"]) {
+    await approve(approver, id);
+    await isIn(id, State.DONE);
+  }
+}
+
 /** Approves a bulk grant as soon as it waits for that. */
 export async function approve(approver: TourClients, bulkGrantId: string): Promise<void> {
   const { digest } = await stateWaiter(approver)(bulkGrantId, State.AWAITING_APPROVAL);

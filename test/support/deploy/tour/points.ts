@@ -10,7 +10,12 @@ export async function tourPrograms(
   approver: TourClients,
 ): Promise<void> {
   const program = { programId: "default" };
-  await programs.createProgram({ programId: "cafe", timeZone: "UTC", lifetimeMonths: 12 });
+  // Rows of the input of a run are granted there without approvals.
+  const tiers = [{ maxTotalPoints: 50n, requiredApprovalCount: 0 }];
+  await programs.createProgram({
+    ...{ programId: "cafe", timeZone: "UTC", lifetimeMonths: 12 },
+    bulkRules: { tiers, requiredApprovalCount: 1, sources: ["temporal"] },
+  });
   await programs.getProgram(program);
   await programs.listPrograms({});
   const propose = async (maxPointsPerRow: bigint) => {
