@@ -154,7 +154,7 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     await writeFile(first, gzipSync(`${lines[0]}\n${lines[0]?.slice(0, 40)}`));
     await failed("the last line is cut off", first);
     await writeFile(first, gzipSync(`${lines[0]}\n{"userId":"x"}\n`));
-    await failed("line 2 is not one of an export", first);
+    await failed("line 2 is no entry of an export", first);
     await writeFile(first, "text");
     await failed("incorrect header check", first);
     const changed = Buffer.from(`${lines[0]}\n`);

@@ -64,7 +64,7 @@ const maxLine = 2 ** 20;
 
 /**
  * Yields the lines of a file that fit, some at a time. Throws UsageError at the first line that is
- * none of an export, and at the end of a file that is cut off or is not the one of the manifest.
+ * no entry of an export, and at the end of a file that is cut off or is not that of the manifest.
  */
 export async function* entriesIn(
   file: ExportedFile,
@@ -81,7 +81,7 @@ export async function* entriesIn(
   let rest = "";
   const fitting = (line: string): boolean => {
     number += 1;
-    const where = `line ${number} is not one of an export`;
+    const where = `line ${number} is no entry of an export`;
     return fits(orFail(path, () => asLine(JSON.parse(line)), where));
   };
   try {
