@@ -21,7 +21,7 @@ import {
   type TextLine,
 } from "../../src/bulk-grants/rules/bulk-grant-text.ts";
 import { rowsPerBlock } from "../../src/bulk-grants/rules/sheet.ts";
-import { linesOfRequest, summaryText } from "../../src/bulk-grants/rules/summary-text.ts";
+import { summaryText } from "../../src/bulk-grants/rules/summary-text.ts";
 import type { Advanced } from "../../src/bulk-grants/use-cases/advance.ts";
 import type { FailedLine, ProblemCounts } from "../../src/bulk-grants/use-cases/first-failures.ts";
 import { formatInstant, type Instant } from "../../src/platform/words/month.ts";
@@ -48,7 +48,9 @@ export function toView({ bulkGrant, step, waitMs }: Advanced, beside: Beside): B
   const { programId, bulkGrantId, state, revision, run, failedRowsAt } = bulkGrant;
   const { summary, pointsExpireTime: expireTime, timeZone } = beside;
   const style = markdown(timeZone);
-  const text = summary && summaryText({ summary, revision: revision.number, expireTime }, style);
+  const isRequest = revision.request !== undefined;
+  const text =
+    summary && summaryText({ summary, revision: revision.number, isRequest, expireTime }, style);
   const timeOf = (time: Instant | undefined) =>
     time === undefined ? undefined : formatInstant(time, timeZone);
   return {
@@ -73,9 +75,7 @@ export function toView({ bulkGrant, step, waitMs }: Advanced, beside: Beside): B
     facts: [
       ...(text?.warnings ?? []).map((warning) => `- **warning**: ${warning}`),
       ...factsOf(bulkGrant, style).map(lineOf),
-      ...(text?.lines ?? [])
-        .filter(({ name }) => !revision.request || linesOfRequest.has(name))
-        .map(lineOf),
+      ...(text?.lines ?? []).map(lineOf),
     ],
     rows: rowLines(bulkGrant, beside),
     announcement: dueAnnouncement(bulkGrant),

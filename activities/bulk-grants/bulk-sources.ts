@@ -73,13 +73,17 @@ export function bulkSourceActivities(deps: WorkerDeps, { onFailed }: Pick<Observ
       return toSubmitted({ programId, bulkGrantId }, workflowId);
     }),
 
-    /** Submits the rows of a run's input under the name of its starter. Returns what it made. */
+    /**
+     * Submits the rows of a run's input under the name of its starter. A name that the input claims
+     * hides no schedule and no client: neither approves. Returns what it made.
+     */
     submitRows: checked([bulkGrantOfRows], async (input): Promise<SubmittedByRun> => {
       const { rows, subject, ...submission } = input;
       const submitter = await starterOfRun(subject);
+      const starter = subject ? await starterOfRun(undefined) : undefined;
       const { workflowId = "" } = activityInfo().workflowExecution ?? {};
       const audit = auditOf(submitter, "SubmitBulkGrant");
-      const submitted = { ...submission, submitter, audit, workflowId };
+      const submitted = { ...submission, submitter, starter, audit, workflowId };
       await heartbeatWhile(submitRowsOfRun(deps, submitted, rows));
       return toSubmitted(submission, workflowId);
     }),

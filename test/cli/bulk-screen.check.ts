@@ -21,13 +21,15 @@ interface Terminal {
   readonly columns?: number;
   readonly rows?: number;
   readonly env?: Readonly<Record<string, string>>;
+  /** What happens before the reason is typed. */
+  readonly onReason?: () => Promise<void>;
 }
 
 /** Runs a command on a terminal and answers its questions, one after the other. */
 async function converse(
   args: readonly string[],
   answers: readonly string[],
-  { columns = 80, rows = 24, env = {} }: Terminal = {},
+  { columns = 80, rows = 24, env = {}, onReason = async () => {} }: Terminal = {},
 ) {
   const { NO_COLOR: _, ...inherited } = process.env;
   const url = `http://127.0.0.1:${server.port}`;
@@ -43,7 +45,9 @@ async function converse(
     if (!/(\[y\/N\]|Enter:|Why\?) $/.test(plain(raw.slice(asked)))) return;
     asked = raw.length;
     const answer = left.shift();
-    if (answer !== undefined) pty.write(answer);
+    if (answer === undefined) return;
+    if (plain(raw).endsWith("Why? ")) void onReason().then(() => pty.write(answer));
+    else pty.write(answer);
   });
   let hasEnded = false;
   onTestFinished(() => {
@@ -179,6 +183,46 @@ test("a question names what is left to grant, and lets no name act on the termin
   expect(decisionText(reversal, "reject")).toMatch(
     /^Reject taking back up to 1 point of spring from 1 member for /,
   );
+});
+
+test("a request is shown and asked as what it is, with every user id whole", async () => {
+  const userId = `m-${"x".repeat(126)}`;
+  const reason = "お届けの遅れ".repeat(7);
+  await server.clientsOf("aoi").bulkGrants.requestGrant({
+    ...{ bulkGrantId: "request", userId, points: 1_500n, reason },
+  });
+  await completeCheck(server, "request");
+  const { printed } = await converse(["bulk", "approve", "request"], ["n\n"]);
+  const joined = printed.replace(/\n +/g, "");
+  expect(joined).toMatch(new RegExp(`^request +Grant 1,500 points to ?${userId}$`, "m"));
+  expect(joined).toMatch(new RegExp(`^reason +${reason}$`, "m"));
+  expect(printed).not.toMatch(/^(in all|points of a row|largest rows|compared with) /m);
+  const cut = `${"お届けの遅れ".repeat(3)}お…`;
+  expect(printed).toContain(`Grant 1,500 points to ${userId} for ${cut}, requested by aoi? [y/N] `);
+  const { printed: rejecting } = await converse(["bulk", "reject", "request"], ["n\n"]);
+  expect(rejecting).toContain("Reject the request: Grant 1,500 points to ");
+  await server.points.grantPoints({ userId: "ben", eventId: "order-17", points: 5n });
+  await server.clientsOf("aoi").bulkGrants.requestRevoke({
+    ...{ bulkGrantId: "back", userId: "ben", grantEvent: { eventId: "order-17" } },
+  });
+  await completeCheck(server, "back");
+  const { printed: revoking } = await converse(["bulk", "approve", "back"], ["n\n"]);
+  expect(revoking).toContain("Revoke up to 5 points of ben, of order-17, requested by aoi? [y/N] ");
+});
+
+test("a revision that comes while a person reads is not rejected unseen", async () => {
+  await awaiting("replaced", "", "replaced,1,");
+  const revise = async () => {
+    await server.bulkGrants.rejectBulkGrant({ bulkGrantId: "replaced" });
+    await awaiting("replaced", "", "replaced,2,");
+  };
+  const { code, printed } = await converse(
+    ["bulk", "reject", "replaced"],
+    ["y\n", "wrong month\n"],
+    { onReason: revise },
+  );
+  expect([code, printed]).toEqual([1, expect.stringContaining("DIGEST_MISMATCH")]);
+  expect(await read("replaced")).toMatchObject({ revision: 2, state: State.AWAITING_APPROVAL });
 });
 
 test.each([

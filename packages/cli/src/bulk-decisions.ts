@@ -60,6 +60,8 @@ export const reject = says(method.rejectBulkGrant, {
     const read = await readForDecision(session, request);
     if (read === undefined) return false;
     const { bulkGrant, screen } = read;
+    // A revision that comes while the person reads is not rejected unseen.
+    request.digest = bulkGrant.digest;
     const question = `${decisionText(bulkGrant, "reject")}?`;
     await screen.showFirst(question);
     const otherwise = "not rejected";

@@ -16,14 +16,14 @@ const firstFacts = columnsOf<BulkGrant>(BulkGrantSchema, [
       `${submitter ? callerText(submitter) : ""} at ${formatTime(submitTime)}` +
       `${source && ` from ${source}`}`,
   },
-  "started by: starter, title",
+  "started by: starter, request: request.text, reason: request.reason, title",
   {
     "bulk grant": ({ bulkGrantId, programId, revision }) =>
       `${bulkGrantId} of ${programId}, revision ${revision}`,
   },
   "reverses: reversedBulkGrantId, same rows as: sameContentBulkGrantId, cause",
   {
-    "in all": sizeText,
+    "in all": (bulkGrant) => (bulkGrant.request ? undefined : sizeText(bulkGrant)),
     "already granted": ({ alreadyGrantedCount: rowCount, alreadyGrantedPoints: totalPoints }) =>
       rowCount > 0 ? sizeText({ rowCount, totalPoints }) : undefined,
     when: ({ executeTime }) =>

@@ -51,8 +51,13 @@ export function decisionText(bulkGrant: BulkGrant, verb: "approve" | "reject"): 
   const { rowCount, alreadyGrantedCount, totalPoints, alreadyGrantedPoints } = bulkGrant;
   const points = amount(totalPoints - alreadyGrantedPoints, "point");
   const members = amount(rowCount - alreadyGrantedCount, "member");
-  const { reversedBulkGrantId: reversed, submitter } = bulkGrant;
+  const { reversedBulkGrantId: reversed, submitter, request } = bulkGrant;
   const by = cutToWidth(printable(submitter ? callerText(submitter) : ""), maxNameWidth);
+  if (request) {
+    const reason = cutToWidth(printable(request.reason), maxNameWidth);
+    const start = verb === "approve" ? "" : "Reject the request: ";
+    return `${start}${printable(request.text)}${reason && ` for ${reason}`}, requested by ${by}`;
+  }
   const wanted = `for ${shortName(bulkGrant)}, submitted by ${by}`;
   if (reversed === "") {
     const start = verb === "approve" ? "Grant" : "Reject";

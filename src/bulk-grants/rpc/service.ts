@@ -106,7 +106,11 @@ export function bulkGrantService(
       return { bulkGrant: await fromBulkGrant(deps, await approveBulkGrant(deps, change)) };
     },
 
-    rejectBulkGrant: handler(rejectBulkGrant),
+    async rejectBulkGrant(request, context) {
+      const change = { ...toChange(request, context), digest: request.digest || undefined };
+      return { bulkGrant: await fromBulkGrant(deps, await rejectBulkGrant(deps, change)) };
+    },
+
     cancelBulkGrant: handler(cancelBulkGrant),
     pauseBulkGrant: handler(pauseBulkGrant),
     resumeBulkGrant: handler(resumeBulkGrant),

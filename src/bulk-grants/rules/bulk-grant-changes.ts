@@ -164,11 +164,7 @@ export function approve(
   requiredNow: number,
 ): BulkGrant {
   const { revision, approvals, raisedApprovalCount: _, ...rest } = record;
-  if (digest !== revision.digest) {
-    throw new DomainError("DIGEST_MISMATCH", `revision ${revision.number} has another digest`, {
-      revision: String(revision.number),
-    });
-  }
+  requireDigest(revision, digest);
   if (approvals.some(({ caller }) => isSameSubject(caller, request.caller))) return record;
   if (record.state !== "AWAITING_APPROVAL" || record.cancelRequest)
     throw wrongState(record, "approved");
@@ -187,8 +183,25 @@ export function approve(
   };
 }
 
-/** Rejects what awaits approval. A rejected one does not change. Refusal: WRONG_STATE. */
-export function reject(record: BulkGrant, request: ChangeRequest, now: Instant): BulkGrant {
+/** Refuses a decision about another revision than the current one by DIGEST_MISMATCH. */
+function requireDigest({ number, digest: current }: Revision, digest: string): void {
+  if (digest === current) return;
+  throw new DomainError("DIGEST_MISMATCH", `revision ${number} has another digest`, {
+    revision: String(number),
+  });
+}
+
+/**
+ * Rejects what awaits approval, if it has this digest; without one, whatever is current. A rejected
+ * one does not change. Refusals: DIGEST_MISMATCH, WRONG_STATE.
+ */
+export function reject(
+  record: BulkGrant,
+  request: ChangeRequest,
+  now: Instant,
+  digest?: string | undefined,
+): BulkGrant {
+  if (digest !== undefined) requireDigest(record.revision, digest);
   if (record.state === "REJECTED") return record;
   if (record.state !== "AWAITING_APPROVAL") throw wrongState(record, "rejected");
   return { ...acted(record, "REJECT", request, now), state: "REJECTED", endTime: now };

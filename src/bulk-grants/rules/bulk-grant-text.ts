@@ -40,6 +40,9 @@ export const codesText = (counts: RunCounts["problemCounts"]): string =>
     .map(([code, count]) => `${count.toLocaleString("en")} × ${code}`)
     .join(", ");
 
+/** Grants besides those of calls: a call and a reservation of one user may have the same id. */
+const grantNouns: Partial<Record<Origin, string>> = { r: "reservation ", b: "bulk grant row " };
+
 /** What is requested for one user, such as "Grant 500 points to aoi"; undefined for a sheet. */
 export function requestText(
   { request, totalPoints }: Pick<Revision, "request" | "totalPoints">,
@@ -47,9 +50,10 @@ export function requestText(
 ): string | undefined {
   if (!request) return undefined;
   const { userId, revokedEvent } = request;
-  return revokedEvent
-    ? `Revoke up to ${points(totalPoints)} of ${value(userId)}, of ${value(revokedEvent.eventId)}`
-    : `Grant ${points(totalPoints)} to ${value(userId)}`;
+  if (!revokedEvent) return `Grant ${points(totalPoints)} to ${value(userId)}`;
+  const { origin, eventId } = revokedEvent;
+  const noun = grantNouns[origin] ?? "";
+  return `Revoke up to ${points(totalPoints)} of ${value(userId)}, of ${noun}${value(eventId)}`;
 }
 
 /** What it waits for or how it has ended, then what a person can do next. */

@@ -15,17 +15,22 @@ interface SummaryText {
 }
 
 /** The lines that say something of a single row beside the request itself. */
-export const linesOfRequest: ReadonlySet<string> = new Set(["accounts", "points expire"]);
+const linesOfRequest: ReadonlySet<string> = new Set(["accounts", "points expire"]);
 
-/** The summary of a revision by its number, and when its points expire, where that is known. */
+/**
+ * The summary of a revision by its number, and when its points expire, where that is known. That of
+ * a request has no lines that repeat its only row.
+ */
 export function summaryText(
   {
     summary,
     revision,
+    isRequest,
     expireTime,
   }: {
     readonly summary: BulkGrantSummary;
     readonly revision: number;
+    readonly isRequest: boolean;
     readonly expireTime?: Instant | undefined;
   },
   style: TextStyle,
@@ -34,7 +39,9 @@ export function summaryText(
   const { difference, otherReasons, overlaps, lookAlikes = [], expireMonths = [] } = summary;
   const warned = warnedOverlaps(summary);
   const lines: TextLine[] = [];
-  const say = (name: string, text: string) => lines.push({ name, text });
+  const say = (name: string, text: string) => {
+    if (!isRequest || linesOfRequest.has(name)) lines.push({ name, text });
+  };
 
   if (difference) {
     const { addedCount, removedCount, changedCount, rowCountBefore, pointsBefore } = difference;

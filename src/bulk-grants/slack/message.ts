@@ -12,7 +12,7 @@ import {
   requestText,
   type TextLine,
 } from "../rules/bulk-grant-text.ts";
-import { linesOfRequest, summaryText } from "../rules/summary-text.ts";
+import { summaryText } from "../rules/summary-text.ts";
 import { escaped, link, mrkdwn, workflowPlace } from "./mrkdwn.ts";
 
 /**
@@ -29,7 +29,8 @@ export function messageOf(report: BulkGrantReport, links: WorkflowLinks): string
   const { bulkGrant, summary } = report;
   const { programId, bulkGrantId, revision, result } = bulkGrant;
   const { code } = mrkdwn;
-  const text = summary && summaryText({ summary, revision: revision.number }, mrkdwn);
+  const isRequest = revision.request !== undefined;
+  const text = summary && summaryText({ summary, revision: revision.number, isRequest }, mrkdwn);
   return [
     `*${titleOf(report)}*`,
     `${code(bulkGrantId)} of ${code(programId)}, revision ${revision.number}`,
@@ -37,9 +38,7 @@ export function messageOf(report: BulkGrantReport, links: WorkflowLinks): string
     ...detailsOf(bulkGrant, mrkdwn),
     ...factsOf(bulkGrant, mrkdwn).map(lineOf),
     ...countsText(result, revision).map(lineOf),
-    ...(text?.lines ?? [])
-      .filter(({ name }) => shown.has(name) && (!revision.request || linesOfRequest.has(name)))
-      .map(lineOf),
+    ...(text?.lines ?? []).filter(({ name }) => shown.has(name)).map(lineOf),
     linksLine(bulkGrant, [
       workflowPlace(report.workflowId, links.toWorkflow(report.workflowId)),
       ...listPlaces(bulkGrant, links),

@@ -1,5 +1,6 @@
 /** Writes values in Slack's mrkdwn, each escaped, so that none is a command. */
 
+import { withoutControls } from "../../platform/words/controls.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { TextStyle } from "../../platform/words/text-style.ts";
 
@@ -15,14 +16,11 @@ export const link = (url: string, text: string): string =>
 
 /**
  * Replaces the three characters that Slack reads as commands, and control characters: with a line
- * break, a reason could pass for another line of the report.
+ * break, a reason could pass for another line of the report, and with one that changes the
+ * direction, the name of a file could show the rest of its line in another order.
  */
 export const escaped = (text: string): string =>
-  text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replace(/\p{Cc}+/gu, " ");
+  withoutControls(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 /** Links to a workflow, or names it where it has no address. */
 export const workflowPlace = (workflowId: string, url: string | undefined): string =>

@@ -45,9 +45,15 @@ const pointsOf = (record: BulkGrant): number =>
     ? campaignPoints(record, record.checked)
     : record.revision.totalPoints;
 
-/** Rejects what awaits approval. Refusal: WRONG_STATE. */
-export const rejectBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Promise<BulkGrant> =>
-  change(deps, input, (record, now) => reject(record, requestOf(input), now));
+/**
+ * Rejects what awaits approval; with a digest, only the revision that has it. Refusals:
+ * DIGEST_MISMATCH, WRONG_STATE.
+ */
+export const rejectBulkGrant = (
+  deps: CommandDeps,
+  input: BulkGrantChange & { readonly digest?: string | undefined },
+): Promise<BulkGrant> =>
+  change(deps, input, (record, now) => reject(record, requestOf(input), now, input.digest));
 
 /** Cancels at once what has not started; a running one when its rows are counted. WRONG_STATE. */
 export const cancelBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Promise<BulkGrant> =>

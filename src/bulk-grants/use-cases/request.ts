@@ -25,7 +25,7 @@ interface UserSubmission
 /**
  * Submits points for one user as a bulk grant of one row, which is validated, approved, run and
  * reported as any other. Refusals: PROGRAM_NOT_FOUND, ID_REUSED, LIMIT_EXCEEDED above the
- * caps of the program.
+ * caps of the program, INVALID_REQUEST for a user id that its rules do not allow.
  */
 export async function requestGrant(
   deps: RequestDeps,

@@ -5,6 +5,7 @@ import type { Caller } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant, Month } from "../../platform/words/month.ts";
 import { approvalsFor, type BulkRules } from "../../points/rules/bulk-rules.ts";
+import { createUserIdMatch } from "../../points/rules/user-id-pattern.ts";
 import { getBulkRules } from "../../points/use-cases/programs/queries.ts";
 import { checkExecuteTime } from "../../reservations/rules/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -241,7 +242,7 @@ function commit(
         const revision = tx.get(same)?.revision ?? current.number;
         return { bulkGrant: existing, revision, replayed };
       }
-      if (request) requireWithinCaps(submission, totalPoints, tiers.rules);
+      if (request) requireGrantable(request, totalPoints, tiers.rules);
       const bulkGrant = { ...submitted, ...(tierPoints && { tierPoints }) };
       const pending = tx.get(upload);
       if (!pending || pending.isDropped) {
@@ -284,14 +285,22 @@ function limitsOf(
   return { limits, tierPoints: tierPointsOf(window, requiredApprovalCount, totalPoints) };
 }
 
-/** Refuses a request above the caps of the rules by LIMIT_EXCEEDED: no revision corrects it. */
-function requireWithinCaps(
-  submission: Pick<Submission, "request">,
+/**
+ * Refuses a request of points that the rules would not let through, because no revision corrects
+ * it: LIMIT_EXCEEDED above their caps, INVALID_REQUEST for a user id of another form.
+ */
+function requireGrantable(
+  { userId, revokedEvent }: UserRequest,
   points: number,
-  { maxPointsPerRow, maxTotalPoints }: BulkRules,
+  { maxPointsPerRow, maxTotalPoints, userIdPattern }: BulkRules,
 ): void {
+  if (revokedEvent) return;
+  if (userIdPattern !== "" && !createUserIdMatch(userIdPattern)(userId)) {
+    const message = `the program demands user ids of the form ${userIdPattern}`;
+    throw new DomainError("INVALID_REQUEST", message, { field: "user_id" });
+  }
   const cap = Math.min(maxPointsPerRow, maxTotalPoints);
-  if (isRevocation(submission) || points <= cap) return;
+  if (points <= cap) return;
   throw new DomainError("LIMIT_EXCEEDED", `points: the program allows at most ${cap} a request`);
 }
 

@@ -148,6 +148,8 @@ export async function readSummary(
 /** A summary with what depends on the moment at which it is read. */
 export interface ReadSummary {
   readonly revision: number;
+  /** Whether its row is a request for one user. A request has no other revision. */
+  readonly isRequest: boolean;
   readonly summary: BulkGrantSummary;
   /** The overlaps of which people are warned. */
   readonly warned: readonly Overlap[];
@@ -171,7 +173,8 @@ export async function getSummary(
   const number = revision || bulkGrant.revision.number;
   const summary = await readSummary(deps, name, number);
   if (!summary) throw new DomainError("SUMMARY_NOT_FOUND", `revision ${number} has no summary yet`);
-  const read = { revision: number, summary, warned: warnedOverlaps(summary) };
+  const isRequest = bulkGrant.revision.request !== undefined;
+  const read = { revision: number, isRequest, summary, warned: warnedOverlaps(summary) };
   if (number !== bulkGrant.revision.number) return read;
   const program = await getProgram(deps, name.programId);
   const { calendar } = await deps.clock.now();

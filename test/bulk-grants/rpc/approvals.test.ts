@@ -91,6 +91,22 @@ describe("an approval", () => {
     expect((await approve(ben, second)).bulkGrant?.state).toBe(State.APPROVED);
   });
 
+  test("and a rejection with a digest are about the revision that was read", async () => {
+    const first = await awaiting("reread", "u1,5,");
+    await ben?.bulkGrants.rejectBulkGrant({ bulkGrantId: "reread", digest: first.digest });
+    const second = await awaiting("reread", "u1,6,");
+    const reject = (digest: string) =>
+      (ben as Clients).bulkGrants.rejectBulkGrant({ bulkGrantId: "reread", digest });
+    expect(await reasonOf(reject("short"))).toBe("INVALID_REQUEST");
+    expect(await refusalOf(reject(first.digest))).toMatchObject({
+      reason: "DIGEST_MISMATCH",
+      metadata: { revision: "2" },
+    });
+    expect((await reject(second.digest)).bulkGrant?.state).toBe(State.REJECTED);
+    expect((await reject(second.digest)).bulkGrant?.state).toBe(State.REJECTED);
+    expect(await reasonOf(reject(first.digest))).toBe("DIGEST_MISMATCH");
+  });
+
   test("holds for the rows that were approved: no changed row replaces one", async () => {
     const before = await awaiting("fixed", "u1,5,", "u2,7,");
     await approve(ben, before);

@@ -15,7 +15,7 @@ import {
   submitLines,
 } from "../../support/fixtures/bulk-grant-calls.ts";
 import { enforceRules } from "../../support/fixtures/bulk-rules.ts";
-import { at, reasonOf } from "../../support/servers/refusal.ts";
+import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
 import {
   type Clients,
   type MemoryServer,
@@ -167,6 +167,31 @@ describe("RequestGrant", () => {
     expect(await reasonOf(requestGrant("r-1", 1, { programId: "none" }))).toBe("PROGRAM_NOT_FOUND");
   });
 
+  test("refuses a user id of another form than the rules demand, but no replay", async () => {
+    await requestGrant("r-1", 1);
+    await enforceRules(server.deps, programId, { userIdPattern: "0[0-9]{9}" });
+    expect(await refusalOf(requestGrant("r-2", 1))).toMatchObject({
+      ...{ reason: "INVALID_REQUEST", metadata: { field: "user_id" } },
+    });
+    expect(await requestGrant("r-1", 1)).toMatchObject({ replayed: true });
+    expect(await requestGrant("r-2", 1, { userId: "0123456789" })).toMatchObject({
+      replayed: false,
+    });
+    // What was granted before the rule can be taken back.
+    await granted("order-17", 5);
+    expect(await requestRevoke("back", "order-17")).toMatchObject({ replayed: false });
+  });
+
+  test("has no lines of a summary that repeat its row", async () => {
+    await requestGrant("r-1", 501);
+    await checked("r-1");
+    const { lines, summary } = await server.bulkGrants.getBulkGrantSummary({
+      ...{ programId, bulkGrantId: "r-1" },
+    });
+    expect(lines.map(({ name }) => name)).toEqual(["accounts", "points expire"]);
+    expect(summary).toMatchObject({ rowCount: 1, maxPoints: 501n });
+  });
+
   test("is compared with no sheet, and pushes none out of the comparison of sheets", async () => {
     await submitLines(server, { programId, bulkGrantId: "first" }, "aoi,5,");
     await checked("first");
@@ -249,7 +274,10 @@ describe("RequestRevoke", () => {
     await server.points.freezeAccount({ programId, userId: "aoi", eventId: "f" });
     const grantEvent = { origin: EventOrigin.BULK_GRANT, eventId: "r-1_aoi" };
     await requestRevoke("back", "", { grantEvent });
-    expect((await checked("back")).state).toBe(State.APPROVED);
+    expect(await checked("back")).toMatchObject({
+      state: State.APPROVED,
+      request: { text: "Revoke up to 200 points of aoi, of bulk grant row r-1_aoi" },
+    });
     expect(await ran("back")).toMatchObject({ result: { grantedPoints: 200n } });
     const reversal = { programId, bulkGrantId: "undo", reversedBulkGrantId: "back" };
     expect(await reasonOf(server.bulkGrants.reverseBulkGrant(reversal))).toBe("INVALID_REQUEST");

@@ -251,6 +251,9 @@ describe("a report", () => {
     expect(slack.messages[0]).toContain(
       "Approved by: &lt;@U1&gt; (&lt;!channel&gt; a &amp; b Approved by dan) at ",
     );
+    const revision = { ...bulkGrant.revision, source: "nightly/\u202evsc.swor\u2028x" };
+    await reporter.send({ ...outcome, bulkGrant: { ...bulkGrant, revision } });
+    expect(slack.messages[1]).toContain("\nSubmitted by: aoi from nightly/ vsc.swor x\n");
   });
 
   test("names who started the run of its source", async () => {

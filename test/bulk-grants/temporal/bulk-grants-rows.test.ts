@@ -66,6 +66,7 @@ describe.concurrent("bulkGrantRows", () => {
       ...{ submitter: { service: "temporal", subject }, source: `temporal/${own("own")}` },
       ...{ title: "夏の特典", cause: "c-1" },
     });
+    expect(revision).not.toHaveProperty("starter");
     expect(await balances(stack, ["own-1"])).toEqual({ 5: 1 });
   });
 
@@ -78,14 +79,21 @@ describe.concurrent("bulkGrantRows", () => {
     const waiting = await comesTo(stack, "large", "AWAITING_APPROVAL");
     expect(waiting.revision).toMatchObject({
       ...{ rowCount: 10_000, submitter: { service: "temporal", subject: "Mei" } },
+      starter: { service: "temporal", subject: stack.client.options.identity },
     });
-    expect(await showsDetails(run, "Waits for 1 approval")).toContain("Mei via temporal");
+    const details = await showsDetails(run, "Waits for 1 approval");
+    expect(details).toContain("- submitted by: Mei via temporal");
+    expect(details).toContain("- started by: ");
     const { programId, bulkGrantId, revision } = waiting;
     const approval = { programId, bulkGrantId, digest: revision.digest, reason: "" };
     const byMei = { ...approval, caller: { service: "desk", subject: "mei" } };
-    await expect(approveBulkGrant(stack.deps, byMei)).rejects.toMatchObject({
-      reason: "SELF_APPROVAL",
-    });
+    const { identity: subject = "" } = stack.client.options;
+    const byClient = { ...approval, caller: { service: "desk", subject } };
+    for (const attempt of [byMei, byClient]) {
+      await expect(approveBulkGrant(stack.deps, attempt)).rejects.toMatchObject({
+        reason: "SELF_APPROVAL",
+      });
+    }
     const acts = await recentActs(stack.deps, stack.programId);
     expect(acts.filter(({ objectId }) => objectId === "large")).toMatchObject([
       {
@@ -118,7 +126,7 @@ describe.concurrent("bulkGrantRows", () => {
     expect(await run.result()).toMatchObject({
       state: "INVALID",
       counts: {
-        ...{ invalid_count: 2 },
+        invalid_count: 2,
         problem_counts: { POINTS_ZERO: 1, POINTS_MALFORMED: 1, USER_MALFORMED: 1 },
       },
     });

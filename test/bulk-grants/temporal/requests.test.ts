@@ -67,7 +67,7 @@ describe.concurrent("a request", () => {
     const grant = { origin: "b", eventId: "given_ui-ben" } as const;
     await requestRevoke(stack.deps, { ...requestOf("back", "ui-ben"), grant, reason: "" });
     expect(await summaryOf("back")).toBe(
-      escapeMarkdown("Revoke up to 5 points of ui-ben, of given_ui-ben"),
+      escapeMarkdown("Revoke up to 5 points of ui-ben, of bulk grant row given_ui-ben"),
     );
     await approve(stack.deps, await comesTo(stack, "back", "AWAITING_APPROVAL"));
     expect(await bulkGrantRun(stack, "back").result()).toMatchObject({ state: "DONE" });

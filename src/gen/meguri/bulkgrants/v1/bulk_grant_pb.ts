@@ -255,8 +255,9 @@ export type BulkGrant = Message<"meguri.bulkgrants.v1.BulkGrant"> & {
   /**
    * Who started the run that submitted a sheet of a source, and so cannot approve it: the service
    * is "temporal", and the subject is the name in the run's input, or "schedule/" and the id of its
-   * schedule, or else the identity of the Temporal client. Not verified. Unset for what was
-   * submitted by a call.
+   * schedule, or else the identity of the Temporal client. Of rows in the input of a run that
+   * claims a name, which then is the submitter, it is the schedule or the identity. Not verified.
+   * Unset for what was submitted by a call.
    *
    * @generated from field: meguri.access.v1.Caller starter = 32;
    */
