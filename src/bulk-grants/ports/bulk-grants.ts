@@ -221,7 +221,7 @@ interface OpenSource {
   readonly csv: AsyncIterable<Uint8Array>;
   /** Where people find the sheet in a browser, also after a move; absent without an address. */
   readonly url?: string | undefined;
-  /** The encoding that the source says for its files; absent when it says none. */
+  /** The encoding that the source says for its CSV files; absent when it says none. */
   readonly encoding?: SheetEncoding | undefined;
 }
 

@@ -12,12 +12,12 @@ const monthNumber = "(?:0?[1-9]|1[0-2])";
 
 /**
  * What spreadsheet programs make of texts, as they write it. Large numbers have an exponent with a
- * sign and two digits or more: `12E4` is a text of somebody. Months are written as `Jan`: `MAR-12`
- * may be an id.
+ * sign and two digits or more, as in `E+08` or pandas' `e+08`: `12E4` is a text of somebody. Months
+ * are written as `Jan`: `MAR-12` may be an id.
  */
 const changed = new RegExp(
   [
-    "^\\d(?:\\.\\d+)?E\\+\\d{2,3}$",
+    "^\\d(?:\\.\\d+)?[Ee]\\+\\d{2,3}$",
     `^${day}-${month}(?:-\\d{2}|-\\d{4})?$`,
     `^${month}-\\d{2}$`,
     `^\\d{4}([-/])${monthNumber}\\1${day}(?:[T ].*)?$`,

@@ -18,7 +18,7 @@ const separatorNames = { ",": "commas", ";": "semicolons", "\t": "tabs" } as con
  */
 export function readingText(reading: SheetReading, style: TextStyle): string {
   const { format, encoding, separator, columns, skippedZeroCount, sample } = reading;
-  const { sheetName, formulaCount = 0 } = reading;
+  const { sheetName, formulaCount = 0, hiddenRowCount = 0, otherSheetCount = 0 } = reading;
   const read = columns.filter(({ readAs }) => readAs !== undefined);
   const unread = columns.filter(({ readAs }) => readAs === undefined);
   const form =
@@ -31,6 +31,8 @@ export function readingText(reading: SheetReading, style: TextStyle): string {
     ...(unread.length > 0
       ? [`not read: ${unread.map(({ name }) => style.value(name)).join(", ")}`]
       : []),
+    ...(otherSheetCount > 0 ? [`not read: ${quantity(otherSheetCount, "other sheet")}`] : []),
+    ...(hiddenRowCount > 0 ? [`${quantity(hiddenRowCount, "hidden row")} read as well`] : []),
     ...(formulaCount > 0 ? [`${quantity(formulaCount, "formula")} by the stored value`] : []),
     ...(skippedZeroCount > 0 ? [`${rows(skippedZeroCount)} of 0 points left out`] : []),
     ...(sample ? [sampleText(sample, style)] : []),

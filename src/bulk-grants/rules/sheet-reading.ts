@@ -33,6 +33,10 @@ export interface SheetReading {
   readonly sheetName?: string | undefined;
   /** Of a workbook: the cells with formulas, whose stored values are read. */
   readonly formulaCount?: number | undefined;
+  /** Of a workbook: the rows that are hidden or filtered out, and read like all others. */
+  readonly hiddenRowCount?: number | undefined;
+  /** Of a workbook: its other visible sheets, which are not read. */
+  readonly otherSheetCount?: number | undefined;
   /** The columns in the order of the sheet, without those that have neither name nor content. */
   readonly columns: readonly ReadColumn[];
   /** The rows of 0 points that were left out. */

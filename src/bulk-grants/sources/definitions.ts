@@ -28,7 +28,7 @@ const source = {
   pick_up: pickUp.optional(),
 };
 
-/** The encoding of all files, where it is not one that every sheet shows by itself. */
+/** The encoding of all CSV files, where it is not one that every sheet shows by itself. */
 const files = { ...source, encoding: z.enum(sheetEncodings).optional() };
 
 /** A folder of Google Drive that is shared with the service account as an editor. */

@@ -42,7 +42,7 @@ export interface OpenFile {
   readonly csv: AsyncIterable<Uint8Array>;
   /** Where people find it, as http(s), also after a move; absent when it has no address. */
   readonly url?: string | undefined;
-  /** The encoding of its files by the definition; absent where a sheet shows it by itself. */
+  /** The encoding of its CSV files by the definition; absent where a sheet shows it by itself. */
   readonly encoding?: SheetEncoding | undefined;
 }
 

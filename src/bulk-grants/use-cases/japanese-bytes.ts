@@ -13,7 +13,9 @@ const maxAccents = 2;
  * width or kanji of level 1 in a row, whose bytes in Shift_JIS begin below A0. Against it count
  * private characters without them, which are "ñ" and Cyrillic, and one or two characters beside a
  * Latin letter or a digit that are half-width, or whose second byte is a Latin letter: those are
- * accents. Whole sheets are counted, so that one accident in many rows decides nothing.
+ * accents. So do runs that begin as UTF-8 does, whose last character a program has cut. Kanji that
+ * are half-width katakana in EUC-JP count for nothing. Whole sheets are counted, so that one
+ * accident in many rows decides nothing.
  */
 export function createJapaneseCount() {
   let [japanese, others] = [0, 0];
@@ -23,7 +25,7 @@ export function createJapaneseCount() {
     let at = start;
     let [length, counted, sameKind] = [0, 0, 0];
     let last: Kind | undefined;
-    let [hasPrivate, mayBeAccents] = [false, true];
+    let [hasPrivate, mayBeAccents, mayBeEuc] = [false, true, true];
     const endKind = () => {
       if (last === "hiragana" || ((last === "katakana" || last === "kanji") && sameKind > 1)) {
         counted += sameKind;
@@ -34,6 +36,7 @@ export function createJapaneseCount() {
       const isDouble = kind !== "half-width";
       if (isDouble && !isLetter(bytes[at + 1])) mayBeAccents = false;
       if (kind === "private") hasPrivate = true;
+      if (bytes[at] !== halfWidthOfEuc || !isHalfWidth(bytes[at + 1])) mayBeEuc = false;
       if (kind !== last) {
         endKind();
         [last, sameKind] = [kind, 0];
@@ -45,8 +48,9 @@ export function createJapaneseCount() {
     endKind();
     const isBeside = isLetterOrDigit(bytes[start - 1]) || isLetterOrDigit(bytes[at]);
     const isAccents = mayBeAccents && isBeside && length <= maxAccents;
-    if (isAccents || (hasPrivate && counted === 0)) others += length;
-    else japanese += counted;
+    const isOther = isAccents || (hasPrivate && counted === 0) || beginsAsUtf8(bytes, start);
+    if (isOther) others += length;
+    else if (!mayBeEuc) japanese += counted;
     return at;
   }
 
@@ -64,7 +68,7 @@ export function createJapaneseCount() {
 
 function kindAt(bytes: Buffer, at: number): Kind {
   const [lead = 0, trail = 0] = [bytes[at], bytes[at + 1]];
-  if (lead >= 0xa0 && lead <= 0xdf) return "half-width";
+  if (isHalfWidth(lead)) return "half-width";
   if (lead >= 0xf0 && lead <= 0xf9) return "private";
   const code = lead * 256 + trail;
   if (code >= 0x829f && code <= 0x82f1) return "hiragana";
@@ -76,6 +80,16 @@ function kindAt(bytes: Buffer, at: number): Kind {
 /** The characters "ー" and "々", which stand among the punctuation. */
 const prolongedSound = 0x815b;
 const iterationMark = 0x8158;
+
+const isHalfWidth = (byte = 0): boolean => byte >= 0xa0 && byte <= 0xdf;
+
+/** In EUC-JP, half-width katakana have this byte before them. */
+const halfWidthOfEuc = 0x8e;
+
+/** Whether there is a character of three bytes in UTF-8, and the start of another one. */
+const beginsAsUtf8 = (bytes: Buffer, at: number): boolean =>
+  [at, at + 3].every((each) => ((bytes[each] ?? 0) & 0xf0) === 0xe0) &&
+  [at + 1, at + 2].every((each) => ((bytes[each] ?? 0) & 0xc0) === 0x80);
 
 const isBeyondAscii = (byte: number | undefined): boolean => byte !== undefined && byte > 0x7f;
 

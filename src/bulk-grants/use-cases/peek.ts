@@ -9,8 +9,8 @@ interface Peeked {
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
-export async function peek(sheet: AsyncIterable<Uint8Array>): Promise<Peeked> {
-  const chunks = sheet[Symbol.asyncIterator]();
+/** Reads the first bytes. Who stops at them, or before the last ones, returns the chunks. */
+export async function peek(chunks: AsyncIterator<Uint8Array>): Promise<Peeked> {
   let start = Buffer.alloc(0);
   while (start.length < startBytes) {
     const { value, done } = await chunks.next();

@@ -3,6 +3,7 @@
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Points } from "../../platform/words/units.ts";
 import { maxRows, maxSheetBytes, type SheetCode, type SheetRow } from "../rules/sheet.ts";
+import type { SheetEncoding } from "../rules/sheet-reading.ts";
 import { createRowCheck, type RowCells, type RowRules } from "./check-row.ts";
 import { readSheet, type SheetContext } from "./read-sheet.ts";
 import { sheetError } from "./sheet-error.ts";
@@ -13,6 +14,8 @@ export type SheetContent =
       readonly csv: AsyncIterable<Uint8Array>;
       /** The service or the source that sends it. */
       readonly sender: string;
+      /** The encoding of a CSV that the submission names none for, as its source defines it. */
+      readonly sourceEncoding?: SheetEncoding | undefined;
     }
   | { readonly rows: AsyncIterable<NewRow> };
 
@@ -30,7 +33,10 @@ export interface NewRow {
  * INVALID_REQUEST for rows without a sheet with an option that only a sheet has.
  */
 export function readRows(content: SheetContent, context: SheetContext): AsyncGenerator<SheetRow> {
-  if ("csv" in content) return readSheet(content.csv, { ...context, sender: content.sender });
+  if ("csv" in content) {
+    const { csv, ...ofContent } = content;
+    return readSheet(csv, { ...context, ...ofContent });
+  }
   const field = context.encoding ? "encoding" : context.skipZero ? "skip_zero" : undefined;
   if (field === undefined) return readNewRows(content.rows, context);
   throw new DomainError("INVALID_REQUEST", `${field}: is only for a sheet`, { field });

@@ -32,6 +32,8 @@ export interface SheetContext extends ReadingOptions, RowRules {
   readonly bulkGrantId: string;
   /** Who sends it: its workbooks hold a share of the memory. */
   readonly sender?: string | undefined;
+  /** The encoding of a CSV that the submission names none for. */
+  readonly sourceEncoding?: SheetEncoding | undefined;
   /** At whose end the points expire of rows without a month of their own. */
   readonly expireMonth?: Month | undefined;
   /** Gets how the sheet was understood, when it is read to its end. */
@@ -42,7 +44,7 @@ export interface SheetContext extends ReadingOptions, RowRules {
 
 /** What a submission says of its sheet. */
 export interface ReadingOptions {
-  /** Absent: the one that the bytes certainly have. */
+  /** Of a CSV. Absent: that of its source, or the one that the bytes certainly have. */
   readonly encoding?: SheetEncoding | undefined;
   /** Whether the rows of 0 points are left out and counted. */
   readonly skipZero?: boolean | undefined;
@@ -94,11 +96,11 @@ export async function* readSheet(
 /** Returns the bulk grant that the first row names; undefined without one, as in a faulty sheet. */
 export async function bulkGrantIdIn(
   csv: AsyncIterable<Uint8Array>,
-  encoding?: SheetEncoding | undefined,
+  sourceEncoding?: SheetEncoding | undefined,
 ): Promise<string | undefined> {
   let column: number | undefined;
   try {
-    for await (const { cells, fault } of sheetRecords(csv, { encoding }).records) {
+    for await (const { cells, fault } of sheetRecords(csv, { sourceEncoding }).records) {
       if (column === undefined) column = cells.map(columnName).indexOf("bulk_grant_id");
       else if (!fault) return restoreCell(cells[column] ?? "").trim() || undefined;
     }
@@ -193,17 +195,26 @@ interface SheetRecords {
   form(): SheetForm;
 }
 
-/** The first bytes say whether it is a workbook, which has no encoding to be named. */
+/** The first bytes say whether it is a workbook, for which nobody may name an encoding. */
 function sheetRecords(
   sheet: AsyncIterable<Uint8Array>,
-  { encoding, sender = "" }: Pick<SheetContext, "encoding" | "sender">,
+  { encoding, sourceEncoding, sender = "" }: Partial<SheetContext>,
 ): SheetRecords {
   let form: () => SheetForm;
   async function* records(): AsyncGenerator<SheetRecord> {
-    const { start, bytes } = await peek(sheet);
-    const found = isWorkbook(start) ? readWorkbook(bytes, sender) : csvRecords(bytes, encoding);
-    form = found.form;
-    yield* found.records;
+    const chunks = sheet[Symbol.asyncIterator]();
+    try {
+      const { start, bytes } = await peek(chunks);
+      if (isWorkbook(start) && encoding) throw unreadable("ENCODING_WRONG", 1, noEncoding);
+      const found = isWorkbook(start)
+        ? readWorkbook(bytes, sender)
+        : csvRecords(bytes, encoding ?? sourceEncoding);
+      form = found.form;
+      yield* found.records;
+    } finally {
+      // A sheet may be refused at its first bytes, and the other ones keep a file open.
+      await chunks.return?.();
+    }
   }
   return { records: records(), form: () => form() };
 }
@@ -238,6 +249,8 @@ function* filled(records: Iterable<SheetRecord>): Generator<SheetRecord> {
     if (record.fault || record.cells.some((cell) => cell.trim() !== "")) yield record;
   }
 }
+
+const noEncoding = "the file is a workbook (.xlsx), which has no encoding to name; leave it out";
 
 const unreadable = (code: SheetCode, line: number, message: string) =>
   sheetError("csv", { code, line, message });

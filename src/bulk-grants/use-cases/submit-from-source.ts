@@ -21,9 +21,8 @@ export async function submitFromSource(
   requireBulkGrantId(submission.bulkGrantId);
   const title = readDisplayText(submission.title ?? "", maxTitleBytes, "title");
   const opened = await deps.bulkSources.open(source, programId);
-  const { csv, identity, url: sourceUrl } = opened;
-  const encoding = submission.encoding ?? opened.encoding;
+  const { csv, identity, url: sourceUrl, encoding: sourceEncoding } = opened;
   const submitter = asService(identity);
-  const content = { csv, sender: identity };
-  return submitBulkGrant(deps, { ...submission, title, submitter, sourceUrl, encoding }, content);
+  const content = { csv, sender: identity, sourceEncoding };
+  return submitBulkGrant(deps, { ...submission, title, submitter, sourceUrl }, content);
 }

@@ -43,11 +43,11 @@ async function problemsOf(
   if (reason !== "INVALID_REQUEST") return [];
   const open = () => deps.bulkSources.open(source, programId);
   try {
-    const { csv: first, encoding } = await open();
-    const bulkGrantId = (await bulkGrantIdIn(first, encoding)) ?? nameOfFile;
+    const { csv: first, encoding: sourceEncoding } = await open();
+    const bulkGrantId = (await bulkGrantIdIn(first, sourceEncoding)) ?? nameOfFile;
     const { csv, identity: sender } = await open();
-    const name = { programId, bulkGrantId, encoding };
-    const { problems, warnings } = await checkSheet(deps, name, { csv, sender });
+    const name = { programId, bulkGrantId };
+    const { problems, warnings } = await checkSheet(deps, name, { csv, sender, sourceEncoding });
     if (problems.length === 0) return [];
     return [
       ...problems.map(({ line, userId, code, message }) => [line, userId, code, message]),

@@ -135,13 +135,43 @@ describe("without a name for the encoding", () => {
     expect(String(error)).toContain(`the encoding looks like ${guess}; name it, or save it as CSV`);
   });
 
-  test.each(["春", "A社", "第1回", "１００円"])("%s alone is not certain", async (reason) => {
-    const { error } = await read(sheetOf(reason, "cp932"));
-    expect(error).toMatchObject(refusal(2));
-    expect(await read(sheetOf(reason, "cp932"), undefined, { encoding: "shift_jis" })).toEqual({
-      rows: [{ line: 2, userId: "u1", points: 1, reason }],
-    });
+  test("names in UTF-8 of whose last character a program has cut bytes are refused", async () => {
+    const names = [
+      ...namesIn("ja"),
+      ...namesIn("zh-Hans"),
+      ...namesIn("ko"),
+      "ありがとうございます",
+    ];
+    let count = 0;
+    for (const name of names) {
+      const bytes = Buffer.from(name);
+      for (let end = 1; end < bytes.length; end++) {
+        const isCut = ((bytes[end] ?? 0) & 0xc0) === 0x80;
+        if (!isCut) continue;
+        count += 1;
+        const line = Buffer.concat([Buffer.from("u1,1,"), bytes.subarray(0, end)]);
+        const { error } = await read(Buffer.concat([Buffer.from(header), line]));
+        expect(error, `${name} in ${end} bytes`).toMatchObject(refusal(2));
+      }
+    }
+    expect(count).toBeGreaterThan(10_000);
   });
+
+  test.each(["ﾔﾏﾀﾞ ﾀﾛｳ", "ｽｽﾞｷ", "ﾃｽﾄ"])("%s in EUC-JP is no Shift_JIS", async (reason) => {
+    const { error } = await read(sheetOf(reason, "euc-jp"));
+    expect(error).toMatchObject(refusal(2));
+  });
+
+  test.each(["春", "A社", "自社", "第1回", "１００円"])(
+    "%s alone is not certain",
+    async (reason) => {
+      const { error } = await read(sheetOf(reason, "cp932"));
+      expect(error).toMatchObject(refusal(2));
+      expect(await read(sheetOf(reason, "cp932"), undefined, { encoding: "shift_jis" })).toEqual({
+        rows: [{ line: 2, userId: "u1", points: 1, reason }],
+      });
+    },
+  );
 
   test.each(["お誕生日", "来店", "Tシャツ", "A社のB社", "SNS投稿", "ポイントUP"])(
     "%s alone is Shift_JIS",

@@ -1,6 +1,7 @@
 /** Properties of reading sheets: any bytes in any chunks give rows or a refusal, and the same. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { bulkGrantIdIn } from "../../../src/bulk-grants/use-cases/read-sheet.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { read, readAll } from "../../support/fixtures/sheets.ts";
 import { assertSeeds } from "../../support/models/seeded.ts";
@@ -39,6 +40,24 @@ async function* inChunks(whole: Uint8Array, lengths: readonly number[]) {
     at += length;
   }
 }
+
+test("a sheet that is refused or left at its first bytes is closed", async () => {
+  let closedCount = 0;
+  async function* source(text: string) {
+    try {
+      yield Buffer.from(text);
+      yield Buffer.from("u2,2\n");
+    } finally {
+      closedCount += 1;
+    }
+  }
+  await readAll(source("name,points\n"));
+  expect(closedCount).toBe(1);
+  expect(await bulkGrantIdIn(source("user_id,points,bulk_grant_id\nu1,1,spring\n"))).toBe("spring");
+  expect(closedCount).toBe(2);
+  await readAll(source("PK\u0003\u0004"), { encoding: "gbk" });
+  expect(closedCount).toBe(3);
+});
 
 test("any bytes give rows or a refusal, whatever the chunks are", async () => {
   const lengths = fc

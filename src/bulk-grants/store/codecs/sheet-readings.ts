@@ -24,6 +24,8 @@ export const sheetReading: Type<SheetReading> = map<SheetReading>({
   separator: optional("s", oneOf<Separator>()),
   sheetName: optional("n", text),
   formulaCount: optional("l", number),
+  hiddenRowCount: optional("h", number),
+  otherSheetCount: optional("o", number),
   columns: field("c", list(tuple<ReadColumn>({ name: text, readAs: text }, 1))),
   skippedZeroCount: field("z", number),
   sample: optional(

@@ -59,7 +59,10 @@ export function createCellReader(strings: SharedStrings | undefined, readerOfSty
 
   return (cell: RawCell): ReadCell => {
     const { type, value, hasFormula } = cell;
-    if (type === "inlineStr") return { text: decoded(cell, cell.inlineText) };
+    if (type === "inlineStr") {
+      if (value) throw damaged(cell, "it has a text, and another value");
+      return { text: decoded(cell, cell.inlineText) };
+    }
     const isTextFormula = type === "str" && hasFormula;
     if (hasFormula && !value && !isTextFormula) return { text: "=", fault: noValue };
     return value ? readValue(cell, value) : { text: "" };

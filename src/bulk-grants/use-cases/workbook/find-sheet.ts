@@ -14,6 +14,8 @@ const maxListed = 10_000;
 /** A sheet, by its name for people, with the parts that are needed to read it. */
 interface FoundSheet {
   readonly sheetName: string;
+  /** The other visible sheets with cells. */
+  readonly otherSheetCount: number;
   readonly sheet: string;
   readonly sharedStrings: string | undefined;
   readonly styles: string | undefined;
@@ -42,13 +44,20 @@ export async function findSheet(parts: Parts): Promise<FoundSheet> {
     relations.flatMap(({ id, type, target }) => (type === "worksheet" ? [[id, target]] : [])),
   );
   const target = (type: string) => relations.find((relation) => relation.type === type)?.target;
-  for (const { name, id, state } of await readSheets(parts, workbook.target)) {
-    const sheet = worksheets.get(id);
-    if (sheet === undefined || state !== "visible") continue;
-    const [sharedStrings, styles] = [target("sharedStrings"), target("styles")];
-    return { sheetName: cutToBytes(name, maxNameBytes), sheet, sharedStrings, styles };
-  }
-  throw workbookError("the workbook has no visible sheet with cells");
+  const [first, ...others] = (await readSheets(parts, workbook.target)).flatMap(
+    ({ name, id, state }) => {
+      const sheet = worksheets.get(id);
+      return sheet !== undefined && state === "visible" ? [{ name, sheet }] : [];
+    },
+  );
+  if (!first) throw workbookError("the workbook has no visible sheet with cells");
+  return {
+    sheetName: cutToBytes(first.name, maxNameBytes),
+    otherSheetCount: others.length,
+    sheet: first.sheet,
+    sharedStrings: target("sharedStrings"),
+    styles: target("styles"),
+  };
 }
 
 const noWorkbook = (but = "") =>

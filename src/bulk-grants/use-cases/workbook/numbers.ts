@@ -90,9 +90,9 @@ function compared(text: string, shown: string): ReadCell {
   const numbers = shown.match(/\d[\d,]*(?:\.\d+)?/g) ?? [];
   const [number = ""] = numbers;
   const isSame = Number(number.replaceAll(",", "")) === Math.abs(Number(text));
-  if (numbers.length !== 1 || !isSame) {
-    return { text, fault };
-  }
+  // Red digits may be all that shows a negative number.
+  const hasSign = !text.startsWith("-") || shown !== number;
+  if (numbers.length !== 1 || !isSame || !hasSign) return { text, fault };
   if (/^\d+$/.test(shown)) return { text: shown };
   const rest = shown.replace(number, "").trim();
   if ((rest === "" || rest === "-") && !/^0\d/.test(number)) return { text };

@@ -32,6 +32,10 @@ interface WorkbookForm {
   readonly sheetName: string;
   /** The cells of its records that have formulas, whose stored values are read. */
   readonly formulaCount: number;
+  /** Its records that are hidden or filtered out, the first line among them. */
+  readonly hiddenRowCount: number;
+  /** The other visible sheets, which are not read. */
+  readonly otherSheetCount: number;
 }
 
 /**
@@ -40,14 +44,15 @@ interface WorkbookForm {
  * INVALID_REQUEST with WORKBOOK_UNREADABLE or TOO_LARGE, and OVERLOADED as `holdBytes`.
  */
 export function readWorkbook(bytes: AsyncIterable<Uint8Array>, sender: string): ReadWorkbook {
-  let [sheetName, formulaCount] = ["", 0];
+  let [sheetName, otherSheetCount] = ["", 0];
+  let counts = { formulaCount: 0, hiddenRowCount: 0 };
 
   async function* records(): AsyncGenerator<SheetRecord> {
     const held = holdBytes(sender);
     try {
       const parts = await openParts(await collect(bytes, held));
       const found = await findSheet(parts);
-      sheetName = found.sheetName;
+      ({ sheetName, otherSheetCount } = found);
       const readerOfStyle = await readStyles(parts, found.styles);
       const { sharedStrings } = found;
       const strings =
@@ -58,13 +63,14 @@ export function readWorkbook(bytes: AsyncIterable<Uint8Array>, sender: string): 
       const parsed = readXml(found.sheet, parts.read(found.sheet), rows.handler);
       for await (const _ of parsed) {
         yield* rows.take();
-        formulaCount = rows.formulaCount();
+        counts = rows.counts();
       }
     } finally {
       held.release();
     }
   }
-  return { records: records(), form: () => ({ format: "XLSX", sheetName, formulaCount }) };
+  const form = (): WorkbookForm => ({ format: "XLSX", sheetName, otherSheetCount, ...counts });
+  return { records: records(), form };
 }
 
 async function collect(bytes: AsyncIterable<Uint8Array>, held: HeldBytes): Promise<Buffer> {

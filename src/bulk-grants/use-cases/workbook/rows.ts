@@ -21,11 +21,13 @@ const paths = {
   formula: "/worksheet/sheetData/row/c/f",
   value: "/worksheet/sheetData/row/c/v",
   inline: "/worksheet/sheetData/row/c/is",
+  merged: "/worksheet/mergeCells/mergeCell",
 };
 
 /** A row that is being read. */
 interface OpenRow {
   readonly line: number;
+  readonly isHidden: boolean;
   readonly cells: string[];
   readonly faults: Map<number, CellFault>;
   formulaCount: number;
@@ -39,6 +41,19 @@ type OpenCell = { -readonly [K in keyof Omit<RawCell, "inlineText">]: RawCell[K]
   readonly column: number;
 };
 
+const isTrue = (value: string | undefined): boolean => value === "1" || value === "true";
+
+/** The cells below the first one are empty in the file, and people see its value in them. */
+function refuseRows(range = ""): void {
+  const [first, last] = range.split(":").map(parseCellName);
+  if (first && last?.line === first.line) return;
+  throw workbookError(`${range}: cells of several rows are merged; unmerge them`, first?.line);
+}
+
+const refuseSecondValue = ({ name, line }: OpenCell): never => {
+  throw workbookError(`${name} is damaged: it has two values`, line);
+};
+
 /**
  * Returns a handler of the XML, and the function that takes the records which are complete. A row
  * that is not blank is a record; its line is its number in the sheet. It has as many cells as the
@@ -48,7 +63,7 @@ type OpenCell = { -readonly [K in keyof Omit<RawCell, "inlineText">]: RawCell[K]
  */
 export function createRowReader(readCell: (cell: RawCell) => ReadCell) {
   let records: SheetRecord[] = [];
-  let [lastLine, byteCount, formulaCount] = [0, 0, 0];
+  let [lastLine, byteCount, formulaCount, hiddenRowCount] = [0, 0, 0, 0];
   let width: number | undefined;
   let row: OpenRow | undefined;
   let cell: OpenCell | undefined;
@@ -61,7 +76,9 @@ export function createRowReader(readCell: (cell: RawCell) => ReadCell) {
       throw workbookError(`the row ${number ?? line} follows the row ${lastLine}`, lastLine || 1);
     }
     lastLine = line;
-    return { line, cells: [], faults: new Map(), formulaCount: 0, byteCount: 0, lastColumn: -1 };
+    const isHidden = isTrue(attributeOf("hidden"));
+    const counts = { formulaCount: 0, byteCount: 0, lastColumn: -1 };
+    return { line, isHidden, cells: [], faults: new Map(), ...counts };
   }
 
   function openCell({ line, lastColumn }: OpenRow, attributeOf: AttributeOf): OpenCell {
@@ -105,6 +122,7 @@ export function createRowReader(readCell: (cell: RawCell) => ReadCell) {
       while (cells.length < width) cells.push("");
       records.push({ line, cells, workbook });
       formulaCount += open.formulaCount;
+      if (open.isHidden) hiddenRowCount += 1;
     }
   }
 
@@ -113,6 +131,8 @@ export function createRowReader(readCell: (cell: RawCell) => ReadCell) {
       if (path === paths.row) row = openRow(attributeOf);
       else if (path === paths.cell && row) cell = openCell(row, attributeOf);
       else if (path === paths.formula && cell) cell.hasFormula = true;
+      else if (path === paths.value && cell?.value !== undefined) refuseSecondValue(cell);
+      else if (path === paths.merged) refuseRows(attributeOf("ref"));
     },
     onText(path, text) {
       if (path === paths.value && cell) cell.value = joined(cell.value ?? "", text);
@@ -125,8 +145,8 @@ export function createRowReader(readCell: (cell: RawCell) => ReadCell) {
   };
   return {
     handler,
-    /** The cells with formulas in all records. */
-    formulaCount: () => formulaCount,
+    /** Of all records: the cells with formulas, and the rows that are hidden or filtered out. */
+    counts: () => ({ formulaCount, hiddenRowCount }),
     take(): readonly SheetRecord[] {
       const taken = records;
       records = [];

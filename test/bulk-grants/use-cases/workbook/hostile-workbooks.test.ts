@@ -23,6 +23,9 @@ const sheetName = "xl/worksheets/sheet1.xml";
 
 const withSheet = (xml: string): WorkbookXml => ({ rows: "", parts: { [sheetName]: xml } });
 
+const merged = (range: string) =>
+  `<mergeCells><mergeCell ref="${range}"/></mergeCells></worksheet>`;
+
 /** Reads bytes, and returns the refusal. */
 async function refusalOf(bytes: Uint8Array) {
   const { error } = await readAll(bytesOf(bytes));
@@ -139,6 +142,26 @@ test.each<[string, WorkbookXml, string]>([
   ["an index that is none", { rows: '<row><c t="s"><v>-1</v></c></row>' }, "no shared string -1"],
   ["an unknown type", { rows: '<row><c t="x"><v>1</v></c></row>' }, "its type is not known"],
   ["a truth value of 2", { rows: '<row><c t="b"><v>2</v></c></row>' }, "a truth value is 0 or 1"],
+  [
+    "a cell of two values",
+    { rows: "<row><c><v>1</v><v>2</v></c></row>" },
+    "A1 is damaged: it has two values",
+  ],
+  [
+    "a text beside a value",
+    { rows: '<row><c t="inlineStr"><is><t>1</t></is><v>2</v></c></row>' },
+    "A1 is damaged: it has a text, and another value",
+  ],
+  [
+    "a cell over several rows, in which people see one reason",
+    withSheet(sheetXml(rows).replace("</worksheet>", merged("C2:C9"))),
+    "line 2: C2:C9: cells of several rows are merged; unmerge them",
+  ],
+  [
+    "a merge of nothing",
+    withSheet(sheetXml(rows).replace("</worksheet>", merged("x"))),
+    "x: cells",
+  ],
   ["half a character", { rows: inlineRows(["_xD83D_"]) }, "half of a surrogate pair"],
   ["a NUL character", { rows: inlineRows(["user_id", "_x0000_"]) }, "NUL_BYTE line 1: B1: a NUL"],
   ["a row twice", { rows: '<row r="2"/><row r="2"/>' }, "the row 2 follows the row 2"],
@@ -177,6 +200,11 @@ test("a zip file that is no office file", async () => {
   expect(await refusalOf(zipOf({ mimetype: "x", "a.csv": "user_id,points\n" }))).toContain(
     "the file is no workbook of Excel (.xlsx); save it as .xlsx or as CSV",
   );
+});
+
+test("cells that are merged within a row are read as they are", async () => {
+  const xml = withSheet(sheetXml(rows).replace("</worksheet>", merged("C1:D1")));
+  expect(await readAll(bytesOf(workbookOf(xml)))).toMatchObject({ rows: [{ userId: "u1" }] });
 });
 
 test("a row of 64 KiB is one broken row", async () => {

@@ -72,6 +72,15 @@ test.each([
   expect(numberReader(pattern)(stored)).toEqual({ text });
 });
 
+test.each(["0;[Red]0", "#,##0;[Red]#,##0", "0;0"])(
+  "in the format %s, what shows no sign of a negative number is no text and no points",
+  (pattern) => {
+    expect(numberReader(pattern)("500")).toEqual({ text: "500" });
+    const fault = expect.stringContaining("the number -500, shown as `500`");
+    expect(numberReader(pattern)("-500")).toEqual({ text: "-500", fault });
+  },
+);
+
 test.each([
   "yyyy/mm/dd",
   "mmm-yy",

@@ -1,9 +1,12 @@
 /** Tests of reading a workbook as a sheet: which sheet, which cells, and what they are as texts. */
 import { expect, test } from "vitest";
 import writeXlsxFile from "write-excel-file/node";
+import { readingText } from "../../../../src/bulk-grants/rules/sheet-reading-text.ts";
+import { readRows } from "../../../../src/bulk-grants/use-cases/read-rows.ts";
 import { bulkGrantIdIn } from "../../../../src/bulk-grants/use-cases/read-sheet.ts";
 import { readWorkbook } from "../../../../src/bulk-grants/use-cases/workbook/read-workbook.ts";
-import { bytesOf, read, readAll } from "../../../support/fixtures/sheets.ts";
+import { plainText } from "../../../../src/platform/words/text-style.ts";
+import { bytesOf, context, read, readAll, readingOf } from "../../../support/fixtures/sheets.ts";
 import {
   header,
   inlineRows,
@@ -107,7 +110,7 @@ test("the first visible sheet is read, which is no chart", async () => {
   expect(await rowsOf(xml)).toEqual([[2, "u1", 5, ""]]);
   const { records, form } = readWorkbook(bytesOf(workbookOf(xml)), "");
   for await (const _ of records);
-  expect(form()).toEqual({ format: "XLSX", sheetName: "付与&1", formulaCount: 0 });
+  expect(form()).toMatchObject({ format: "XLSX", sheetName: "付与&1", otherSheetCount: 1 });
 });
 
 test("other namespaces, prefixes and strict workbooks", async () => {
@@ -146,6 +149,36 @@ test("the formulas of all rows that are not blank are counted", async () => {
   const { records, form } = readWorkbook(bytes, "");
   for await (const _ of records);
   expect(form().formulaCount).toBe(4);
+});
+
+test("hidden rows are read and counted, and said with the sheets that are not read", async () => {
+  const hide = (row: string, value: string) => row.replace("<row>", `<row hidden="${value}">`);
+  const [row, second, third] = ["u1", "u2", "u3"].map((user) => inlineRows([user, "5"]));
+  const rows =
+    inlineRows(["user_id", "points"]) +
+    hide(row as string, "1") +
+    hide(second as string, "true") +
+    hide(third as string, "0") +
+    hide(inlineRows([" "]), "1");
+  const sheets = ["rId1", "rId2", "rId2"].map((id) => `<sheet name="${id}" r:id="${id}"/>`);
+  const bytes = workbookOf({ rows, sheets: sheets.join("") });
+  const reading = await readingOf(bytes);
+  expect(reading).toMatchObject({ hiddenRowCount: 2, otherSheetCount: 2 });
+  expect(reading && readingText(reading, plainText("Asia/Tokyo"))).toBe(
+    "read as XLSX, sheet rId1: user_id, points; not read: 2 other sheets; 2 hidden rows read as " +
+      "well; line 2: 5 points to u1",
+  );
+  expect((await readAll(bytesOf(bytes))).rows).toHaveLength(3);
+});
+
+test("an encoding is named for no workbook, and that of its source is for CSV only", async () => {
+  const bytes = workbookOf({ rows: header + inlineRows(["u1", "5", "春"]) });
+  const { rows, error } = await readAll(bytesOf(bytes), { encoding: "shift_jis" });
+  expect(rows).toEqual([]);
+  expect(error).toMatchObject({ metadata: { code: "ENCODING_WRONG", line: "1" } });
+  expect(String(error)).toContain("the file is a workbook (.xlsx), which has no encoding to name");
+  const content = { csv: bytesOf(bytes), sender: "", sourceEncoding: "shift_jis" as const };
+  for await (const row of readRows(content, context)) expect(row).toMatchObject({ reason: "春" });
 });
 
 /** A row with a number of a style in each column. */
