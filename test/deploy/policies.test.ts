@@ -69,7 +69,7 @@ test.each([
   ]);
 });
 
-test("acts are only put and read, by subject only by servers", () => {
+test("acts are only put and read, through the indexes only by servers", () => {
   const ofActs = (name: string) =>
     allowedBy(name).filter((each) => / acts(\/|$)/.test(each) && !each.includes(":Describe"));
   const server = [
@@ -77,6 +77,7 @@ test("acts are only put and read, by subject only by servers", () => {
       (action) => `dynamodb:${action} acts`,
     ),
     "dynamodb:Query acts/index/by-subject",
+    "dynamodb:Query acts/index/by-user",
   ];
   const worker = ["dynamodb:PutItem acts", "dynamodb:Query acts"];
   expect(["server", "worker"].map(ofActs)).toEqual([server, worker]);

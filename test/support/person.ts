@@ -3,6 +3,7 @@ import { type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
 import { type Item, parts, text } from "../../src/platform/dynamodb/sdk/attributes.ts";
 import {
   bySubjectIndex,
+  byUserIndex,
   ofPersonIndex,
   type Table,
   type TableName,
@@ -35,7 +36,6 @@ export async function findPerson(
   const all = await Promise.all([
     ...programIds.map((programId) => inProgram(query, programId, userId)),
     inSheets(query, programIds),
-    keysOfPerson(query, "acts", userId),
     asActor(query, userId),
     asOwner(query, userId),
   ]);
@@ -90,7 +90,7 @@ async function inProgram(query: Query, programId: string, userId: string): Promi
   const reservations = states.map((state) =>
     query({
       table: "reservations",
-      index: "by-user",
+      index: byUserIndex,
       hash: ["iu", `${programId}#${userId}${state}`],
     }),
   );
@@ -100,7 +100,12 @@ async function inProgram(query: Query, programId: string, userId: string): Promi
     index: bySubjectIndex,
     hash: ["is", `${programId}#${comparableSubject(userId)}`],
   });
-  const all = await Promise.all([jobs, acts, ...keys, ...reservations]);
+  const actsAbout = query({
+    table: "acts",
+    index: byUserIndex,
+    hash: ["iu", `${programId}#${userId}`],
+  });
+  const all = await Promise.all([jobs, acts, actsAbout, ...keys, ...reservations]);
   return [...account, ...ledger, ...all.flat()];
 }
 

@@ -1,6 +1,6 @@
 /** The command that lists who changed what. */
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { type Act, ActService } from "@meguri/client/acts";
+import { type Act, ActService, type ListActsResponse } from "@meguri/client/acts";
 import { Temporal } from "temporal-polyfill";
 import { lists } from "./command.ts";
 import { pastTimeFormat, program, readTime } from "./options.ts";
@@ -37,15 +37,22 @@ export const log = lists<Act>(method.listActs, {
     ],
     ["--until <time> = createTimeBefore: only before this time", { read: readPastTime }],
     "--by <subject> = subject: only by this person or workload",
+    "--user <user> = userId: only about the account or a reservation of this user",
     program,
   ],
   examples: [
     "meguri log --since yesterday",
     "meguri log --since 2026-11-01T00:00+09:00 --by alice",
+    "meguri log --since 2026-11-01T00:00+09:00 --user user-7",
   ],
   columns: [
     "time: createTime, by: caller, via, method, object: objectType, id: objectId",
     { changes: changesText },
     "reason, request: requestId",
   ],
+  note(answer) {
+    const { unreadableActs } = answer as ListActsResponse;
+    if (unreadableActs.length === 0) return undefined;
+    return `not readable, and left out: ${unreadableActs.join(", ")}`;
+  },
 });

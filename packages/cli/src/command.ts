@@ -84,8 +84,14 @@ export function lists<T extends Message>(
   {
     columns: paths,
     isFolded,
+    note,
     ...stated
-  }: Stated & { readonly columns: ColumnPaths<T>; readonly isFolded?: boolean | undefined },
+  }: Stated & {
+    readonly columns: ColumnPaths<T>;
+    readonly isFolded?: boolean | undefined;
+    /** Returns a sentence if an answer says something else than its records. */
+    readonly note?: ((answer: Message) => string | undefined) | undefined;
+  },
 ): Command {
   const field = method.output.fields.find(({ fieldKind }) => fieldKind === "list");
   if (!field?.message) throw new Error(`${method.name} answers no list`);
@@ -96,6 +102,8 @@ export function lists<T extends Message>(
     async run(session, request) {
       async function* pages(): AsyncGenerator<T[]> {
         for await (const answer of answersOf(session, method, request)) {
+          const text = note?.(answer);
+          if (text !== undefined) await session.out.note(text);
           yield (answer as unknown as Record<string, T[]>)[localName] ?? [];
         }
       }

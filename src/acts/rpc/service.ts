@@ -15,6 +15,7 @@ export const actService = (deps: Deps): ServiceImpl<typeof ActService> => ({
     const filter = {
       programId: toProgramId(request.programId),
       subject: request.subject || undefined,
+      userId: request.userId || undefined,
       window: {
         // The schema requires the field, so it is set.
         start: toInstant(request.createTimeFrom as Timestamp, "create_time_from"),
@@ -22,6 +23,11 @@ export const actService = (deps: Deps): ServiceImpl<typeof ActService> => ({
       },
     };
     const found = await listActs(deps, filter, page);
-    return { acts: found.items.map(fromAct), nextPageToken: next(found) };
+    const { items, unreadable } = found;
+    return {
+      acts: items.map(fromAct),
+      unreadableActs: [...unreadable],
+      nextPageToken: next(found),
+    };
   },
 });

@@ -1,9 +1,9 @@
 /** Writes the act of a change, and lists acts. */
 import type { CallLimits } from "../../platform/ports/call.ts";
 import type { Transaction } from "../../platform/ports/engine.ts";
-import { badCursor, type Page, type PageRequest, type Window } from "../../platform/ports/pages.ts";
+import { badCursor, type PageRequest, type Window } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
-import type { Deps } from "../ports/deps.ts";
+import type { ActPage, Deps } from "../ports/deps.ts";
 import { actRef } from "../ports/records.ts";
 import type { Act, Changed } from "../rules/act.ts";
 
@@ -38,10 +38,13 @@ export function putActOnce(
   if (!tx.get(actRef(act))) tx.put(actRef(act), act);
 }
 
-/** The acts that are listed: of a program in a window, and of one subject if it is given. */
+/** The acts that are listed: of a program in a window. */
 interface ActFilter {
   readonly programId: string;
-  readonly subject: string | undefined;
+  /** Lists acts of this subject only. */
+  readonly subject?: string | undefined;
+  /** Lists acts about this user only. */
+  readonly userId?: string | undefined;
   readonly window: Window & { readonly start: Instant };
 }
 
@@ -56,25 +59,32 @@ const aheadMs = 60_000;
 /** Lists acts, the newest first. Refusal: INVALID_REQUEST for a cursor of another list. */
 export async function listActs(
   { reader, clock }: Pick<Deps, "reader" | "clock">,
-  { programId, subject, window }: ActFilter,
+  { programId, subject, userId, window }: ActFilter,
   page: PageRequest,
-): Promise<Page<Act>> {
-  if (window.end !== undefined && window.end <= window.start) return { items: [] };
+): Promise<ActPage> {
+  if (window.end !== undefined && window.end <= window.start) return { items: [], unreadable: [] };
+  if (userId !== undefined) {
+    return reader.actsAboutUser({ programId, userId }, subject, window, page);
+  }
   if (subject !== undefined) return reader.actsOfSubject(programId, subject, window, page);
   // No day is read that is still to come, however late the window ends.
   const now = (await clock.now()).wall + aheadMs;
   const end = Math.min(window.end ?? now, now);
   const items: Act[] = [];
+  const unreadable: string[] = [];
   let { day, inner } = cursorOf(page.cursor) ?? { day: dayOf(end - 1), inner: undefined };
   for (let days = 0; day >= dayOf(window.start); days++) {
-    const size = page.size - items.length;
-    if (size === 0 || days === maxDays) return { items, cursor: `${day} ${inner ?? ""}` };
+    const size = page.size - items.length - unreadable.length;
+    if (size === 0 || days === maxDays) {
+      return { items, unreadable, cursor: `${day} ${inner ?? ""}` };
+    }
     const found = await reader.actsOfDay(programId, day * dayMs, window, { size, cursor: inner });
     items.push(...found.items);
+    unreadable.push(...found.unreadable);
     inner = found.cursor;
     if (inner === undefined) day -= 1;
   }
-  return { items };
+  return { items, unreadable };
 }
 
 /** The number of a day in UTC since 1970. */

@@ -53,8 +53,15 @@ export interface ExportFormat {
 export interface ExportManifest extends ExportName, Omit<ExportedEntries, "parts" | "bytes"> {
   readonly window: ExportWindow;
   readonly parts: readonly ExportedPart[];
-  /** The files of acts. */
-  readonly acts: readonly ExportedPart[];
+  readonly acts: ExportedActs;
+}
+
+/** The files of acts, and how many acts are in none of them. */
+export interface ExportedActs {
+  readonly parts: readonly ExportedPart[];
+  readonly unreadable: number;
+  /** The keys of the first 100 acts that could not be read. */
+  readonly unreadables: readonly string[];
 }
 
 /** A file of lines, as the manifest lists it. */

@@ -36,7 +36,9 @@ export const exportFormat: ExportFormat = {
       createTimeBefore: fromInstant(end),
       entryCount: BigInt(manifest.entries),
       parts: parts.map(fromPart),
-      actParts: manifest.acts.map(fromPart),
+      actParts: manifest.acts.parts.map(fromPart),
+      unreadableActCount: BigInt(manifest.acts.unreadable),
+      unreadableActs: [...manifest.acts.unreadables],
       unreadableEntryCount: BigInt(manifest.unreadable),
       unreadableEntries: fromUnreadables(manifest.unreadables),
     });
@@ -45,7 +47,7 @@ export const exportFormat: ExportFormat = {
 
   readManifest(text) {
     const message = fromJsonString(LedgerExportManifestSchema, text, { ignoreUnknownFields: true });
-    const { programId, exportId, createTimeFrom, createTimeBefore, parts, actParts } = message;
+    const { programId, exportId, createTimeFrom, createTimeBefore, parts } = message;
     if (!createTimeBefore) throw new Error("a manifest without create_time_before");
     return {
       programId,
@@ -56,7 +58,11 @@ export const exportFormat: ExportFormat = {
       },
       entries: Number(message.entryCount),
       parts: parts.map(toPart),
-      acts: actParts.map(toPart),
+      acts: {
+        parts: message.actParts.map(toPart),
+        unreadable: Number(message.unreadableActCount),
+        unreadables: message.unreadableActs,
+      },
       unreadable: Number(message.unreadableEntryCount),
       unreadables: message.unreadableEntries.map(({ userId, number }) => ({
         userId,

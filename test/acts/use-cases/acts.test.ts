@@ -2,6 +2,7 @@
 import { describe, expect, inject, test } from "vitest";
 import { type Act, fieldChanges } from "../../../src/acts/rules/act.ts";
 import { listActs, putAct } from "../../../src/acts/use-cases/acts.ts";
+import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 import { asService, type Caller } from "../../../src/platform/words/caller.ts";
 import { byteLength } from "../../../src/platform/words/display-text.ts";
 import {
@@ -13,6 +14,7 @@ import { createProgram, updateProgram } from "../../../src/points/use-cases/prog
 import { allItems } from "../../support/fixtures/pages.ts";
 import { at } from "../../support/servers/refusal.ts";
 import { startServer } from "../../support/servers/server.ts";
+import { changeItem } from "../../support/stores/change-item.ts";
 import { type Fault, type MemoryDeps, memoryDeps } from "../../support/stores/memory-store.ts";
 
 const programId = "p";
@@ -155,14 +157,15 @@ test.each([
 describe("a list", () => {
   const day = 86_400_000;
   const start = Date.UTC(2026, 0, 1);
-  /** Acts at these hours after `start`, by two subjects in turn. */
+  /** Acts at these hours after `start`, by two subjects in turn, about two users and none. */
   async function openActs(hours: readonly number[]): Promise<MemoryDeps> {
     const memory = await openStore();
     for (const [i, hour] of hours.entries()) {
       const time = start + hour * 3_600_000;
       const by = { service: "desk", subject: ["Ann", "ben", "ann", "Ben"][i % 4] ?? "" };
       const object = { programId, objectType: "program", objectId: programId } as const;
-      const changed = { ...object, changes: [], reason: String(hour) };
+      const userId = ["u1", "u2", undefined][i % 3];
+      const changed = { ...object, userId, changes: [], reason: String(hour) };
       await memory.deps.engine.transact({
         key: { kind: "program", id: programId },
         readSet: [],
@@ -177,14 +180,12 @@ describe("a list", () => {
 
   const hoursOf = async (
     { deps }: MemoryDeps,
-    filter: { subject?: string; start?: number; end?: number },
+    filter: { subject?: string; userId?: string; start?: number; end?: number },
     size = 100,
   ) => {
-    const { subject, ...window } = { subject: undefined, start, end: undefined, ...filter };
-    const items = await allItems(
-      (page) => listActs(deps, { programId, subject, window }, page),
-      size,
-    );
+    const { subject, userId, ...window } = { start, end: undefined, ...filter };
+    const listed = { programId, subject, userId, window };
+    const items = await allItems((page) => listActs(deps, listed, page), size);
     return items.map(({ reason }) => Number(reason));
   };
 
@@ -200,8 +201,34 @@ describe("a list", () => {
       expect(await hoursOf(memory, { subject: " BEN" }, size)).toEqual([1_001, 70, 24, 1]);
       expect(await hoursOf(memory, { subject: "cho" }, size)).toEqual([]);
       expect(await hoursOf(memory, { end: start }, size)).toEqual([]);
+      expect(await hoursOf(memory, { userId: "u1" }, size)).toEqual([1_000, 24, 0]);
+      expect(await hoursOf(memory, { ...window, userId: "u2" }, size)).toEqual([25, 1]);
+      expect(await hoursOf(memory, { userId: "u2", subject: "ANN" }, size)).toEqual([25]);
+      expect(await hoursOf(memory, { userId: "u1", subject: "ANN" }, size)).toEqual([1_000, 0]);
+      expect(await hoursOf(memory, { userId: "U1" }, size)).toEqual([]);
     },
   );
+
+  test.each([
+    ["that lacks its method", ({ m: _, ...item }: Item) => item],
+    ["whose changes are no list", (item: Item) => ({ ...item, c: { S: "NEWER" } })],
+    ["with a change that lacks a value", (item: Item) => ({ ...item, c: { L: [{ L: [] }] } })],
+  ])("names an act %s, and has all others", async (_, damage) => {
+    const memory = await openActs([0, 1, 2]);
+    const [pk, sk] = ["p#2026-01-01", `00${start + 3_600_000}#r1`];
+    await changeItem(memory.store.client, "acts", { pk: { S: pk }, sk: { S: sk } }, damage);
+    const filter = { programId, window: { start, end: undefined } };
+    for (const size of [1, 2, 100]) {
+      const unreadable: string[] = [];
+      const items = await allItems(async (page) => {
+        const found = await listActs(memory.deps, filter, page);
+        unreadable.push(...found.unreadable);
+        return found;
+      }, size);
+      expect(items.map(({ reason }) => reason)).toEqual(["2", "0"]);
+      expect(unreadable).toEqual([`${pk} ${sk}`]);
+    }
+  });
 
   test("reads no days that are still to come, however late its window ends", async () => {
     const memory = await openActs([58 * 24, 59 * 24]);
@@ -245,7 +272,7 @@ test("the page token of a list by the longest name is one that a request may hav
   expect(rest.items).toHaveLength(1);
 });
 
-test("DynamoDB stores acts with their changes, and lists them by day and by subject", async () => {
+test("DynamoDB stores acts, and lists them by day, by subject and by user", async () => {
   const server = await startServer({ dynamoEndpoint: inject("dynamodbEndpoint") });
   const desk = server.clientsOf("desk");
   await desk.programs.updateProgram({ program: { programId: "default", lifetimeMonths: 20 } });
@@ -253,9 +280,9 @@ test("DynamoDB stores acts with their changes, and lists them by day and by subj
   await server.points.freezeAccount(account);
   await server.points.freezeAccount(account);
   const createTimeFrom = at("2026-01-01T00:00:00Z");
-  const listOf = async (subject?: string) => {
+  const listOf = async () => {
     const window = { createTimeFrom, createTimeBefore: at("2026-01-02T00:00:00Z") };
-    const { acts } = await server.acts.listActs({ ...window, ...(subject && { subject }) });
+    const { acts } = await server.acts.listActs(window);
     return acts.map(({ method }) => method);
   };
   expect(await listOf()).toEqual([]);
@@ -264,5 +291,9 @@ test("DynamoDB stores acts with their changes, and lists them by day and by subj
   expect(all.map(({ method }) => method)).toEqual(["FreezeAccount", "UpdateProgram"]);
   const byDesk = await server.acts.listActs({ ...recent, subject: "desk" });
   expect(byDesk.acts).toEqual(all.slice(1));
+  const aboutUser = await server.acts.listActs({ ...recent, userId: "u" });
+  expect(aboutUser.acts).toEqual(all.slice(0, 1));
+  const byDeskAboutUser = await server.acts.listActs({ ...recent, userId: "u", subject: "desk" });
+  expect(byDeskAboutUser.acts).toEqual([]);
   await server.stop();
 });

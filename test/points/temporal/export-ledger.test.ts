@@ -171,7 +171,7 @@ test("a manifest of other times lets the run fail", async () => {
   const text = {
     ...exportKind.nothing,
     parts: [],
-    acts: [],
+    acts: { parts: [], unreadable: 0, unreadables: [] },
     unreadables: [],
     programId,
     exportId: "reused",

@@ -9,7 +9,12 @@ import { writeActs } from "../../../src/points/use-cases/jobs/export-acts.ts";
 import { finishExport, openExport } from "../../../src/points/use-cases/jobs/export-files.ts";
 import { ledgerExport } from "../../../src/points/use-cases/jobs/export-ledger.ts";
 import { jobOf } from "../../support/fixtures/jobs.ts";
-import { createMemoryFolder, exportPorts, namesIn } from "../../support/servers/export-ports.ts";
+import {
+  createMemoryFolder,
+  exportPorts,
+  namesIn,
+  noActs,
+} from "../../support/servers/export-ports.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
 const programId = "shop";
@@ -61,8 +66,26 @@ test("an export has the acts of its window, the newest first, and lists their fi
   expect(await openExport(deps, job)).toEqual(nothing);
   await folder.remove(name);
   await expect(openExport(deps, job)).rejects.toMatchObject({ reason: "WRONG_STATE" });
-  const none = finishExport(deps, job, nothing, { files: [], acts: [] });
+  const none = finishExport(deps, job, nothing, { files: [], acts: noActs });
   await expect(none).rejects.toMatchObject({ reason: "WRONG_STATE" });
+});
+
+test("an act that cannot be read is named, and hides no other", async () => {
+  const damaged = { ...act(created + dayMs, "damaged"), method: undefined as never };
+  const deps = setUp([act(created, "first"), damaged, act(created + 2 * dayMs, "last")]);
+  const job = jobOf(ledgerExport, programId, { destination: "audit", end: created + 9 * dayMs });
+  const folder = deps.exportDestinations.folder("audit", { programId, exportId: job.jobId });
+  const nothing = { entries: 0, parts: 0, bytes: 0, unreadable: 0, unreadables: [] };
+  for (const _ of [1, 2]) {
+    expect(await ledgerExport.finish?.(deps, job, nothing, { files: [] })).toBe(
+      "The manifest is written. It lists 2 acts, too, and names 1 act that could not be read.",
+    );
+  }
+  expect(idsIn(await folder.read("acts-000001.jsonl.gz"))).toEqual(["last", "first"]);
+  const manifest = Buffer.from((await folder.read("manifest.json")) ?? "").toString();
+  const key = `shop#2026-05-02 00${created + dayMs}#damaged`;
+  expect(JSON.parse(manifest)).toMatchObject({ unreadableActCount: "1", unreadableActs: [key] });
+  expect(await openExport(deps, job)).toEqual(nothing);
 });
 
 test("a line is the message of the act", async () => {
@@ -86,15 +109,15 @@ test("no day long before the program is read, and a file has at most 20,000 acts
     ...deps.reader,
     async actsOfDay(_program, day, _window, { size, cursor = "0" }) {
       days.push(day);
-      if (day !== created) return { items: [] };
+      if (day !== created) return { items: [], unreadable: [] };
       const next = Number(cursor) + size;
       const rest = next < acts.length ? { cursor: String(next) } : {};
-      return { items: acts.slice(Number(cursor), next), ...rest };
+      return { items: acts.slice(Number(cursor), next), unreadable: [], ...rest };
     },
   };
   const folder = createMemoryFolder();
   const window = { start: undefined, end: created + dayMs };
-  const parts = await writeActs({ ...deps, reader }, folder, programId, window);
+  const { parts } = await writeActs({ ...deps, reader }, folder, programId, window);
   expect(parts.map(({ name, entries }) => [name, entries])).toEqual([
     ["acts-000001.jsonl.gz", 20_000],
     ["acts-000002.jsonl.gz", 1],

@@ -9,7 +9,7 @@ import {
 } from "../../../src/points/use-cases/jobs/export-files.ts";
 import { ledgerExport } from "../../../src/points/use-cases/jobs/export-ledger.ts";
 import { jobOf } from "../../support/fixtures/jobs.ts";
-import { exportPorts, namesIn } from "../../support/servers/export-ports.ts";
+import { exportPorts, namesIn, noActs } from "../../support/servers/export-ports.ts";
 
 const job = jobOf(ledgerExport, "shop", { destination: "audit", start: 1_000, end: 9_000 });
 const name = { programId: "shop", exportId: job.jobId };
@@ -17,7 +17,7 @@ const part = "part-0-000001.jsonl.gz";
 const manifest: ExportManifest = {
   ...{ ...name, window: { start: 1_000, end: 9_000 }, entries: 1 },
   parts: [{ name: part, entries: 1, bytes: 5, sha256: "0".repeat(64) }],
-  ...{ acts: [], unreadable: 0, unreadables: [] },
+  ...{ acts: noActs, unreadable: 0, unreadables: [] },
 };
 const exported = { entries: 1, parts: 1, bytes: 5, unreadable: 0, unreadables: [] };
 const final = { reason: "WRONG_STATE", retryable: false };
@@ -89,7 +89,7 @@ describe("a complete export", () => {
     await write(unfinished, "other lines");
     const file = { segment: 0, name: unfinished, entries: 1, bytes: 11, sha256: "1".repeat(64) };
     await expect(
-      finishExport(deps, job, exported, { files: [file], acts: [] }),
+      finishExport(deps, job, exported, { files: [file], acts: noActs }),
     ).rejects.toMatchObject(final);
     expect(Buffer.from((await folder.read(part)) ?? "").toString()).toBe("lines");
   });
@@ -99,15 +99,15 @@ test("an export with a file of another size, or without it, gets no manifest", a
   const [written] = manifest.parts;
   const file = { ...(written ?? expect.fail()), segment: 0, name: ".x.unfinished" };
   await expect(
-    finishExport(deps, job, exported, { files: [file], acts: [] }),
+    finishExport(deps, job, exported, { files: [file], acts: noActs }),
   ).rejects.toMatchObject(final);
   await write(file.name, "line");
   await expect(
-    finishExport(deps, job, exported, { files: [file], acts: [] }),
+    finishExport(deps, job, exported, { files: [file], acts: noActs }),
   ).rejects.toMatchObject(final);
   expect(await namesIn(folder)).toEqual([file.name]);
   await write(file.name, "lines");
-  for (const _ of [1, 2]) await finishExport(deps, job, exported, { files: [file], acts: [] });
+  for (const _ of [1, 2]) await finishExport(deps, job, exported, { files: [file], acts: noActs });
   expect(await openExport(deps, job)).toEqual(exported);
 });
 
@@ -125,7 +125,7 @@ describe("the files of an export with several runs", () => {
     const first = await storeList(deps, job, { files: [await written(1, 1), await written(0, 1)] });
     const files = [await written(1, 2), await written(0, 2)];
     const list = await storeList(deps, job, { files, list: first });
-    return { first, list, files: [await written(1, 3)], acts: [] };
+    return { first, list, files: [await written(1, 3)], acts: noActs };
   }
 
   const digests = async () => {

@@ -16,7 +16,12 @@ import {
 import { ledgerExport } from "../../../src/points/use-cases/jobs/export-ledger.ts";
 import { exportSegment } from "../../../src/points/use-cases/jobs/export-segment.ts";
 import { jobOf } from "../../support/fixtures/jobs.ts";
-import { createMemoryFolder, exportPorts, namesIn } from "../../support/servers/export-ports.ts";
+import {
+  createMemoryFolder,
+  exportPorts,
+  namesIn,
+  noActs,
+} from "../../support/servers/export-ports.ts";
 
 const entry = (number: number, createTime: number) => ({
   ...({ number, type: "ISSUED", createTime, effectiveTime: createTime, points: 1 } as const),
@@ -205,7 +210,7 @@ describe("a file gets its name", () => {
     const [killed, counted] = [await step(), await step()];
     expect(killed.file?.name).not.toBe(counted.file?.name);
     const files = [counted.file ?? expect.fail()];
-    for (const _ of [1, 2]) await finishExport(deps, job, counted, { files, acts: [] });
+    for (const _ of [1, 2]) await finishExport(deps, job, counted, { files, acts: noActs });
     const part = "part-0-000001.jsonl.gz";
     expect(await linesOf(deps, part)).toEqual([1, 2]);
     const folder = deps.exportDestinations.folder("audit", name);
@@ -228,7 +233,7 @@ describe("a file gets its name", () => {
     }
     await finishExport(deps, job, camelCased<ExportedEntries>(exportKind.nothing), {
       files,
-      acts: [],
+      acts: noActs,
     });
     const folder = deps.exportDestinations.folder("audit", name);
     expect((await namesIn(folder)).toSorted()).toEqual([

@@ -9,6 +9,5 @@ export async function recentActs(
   programId: string,
 ): Promise<readonly Act[]> {
   const window = { start: Date.now() - 3_600_000, end: undefined };
-  const filter = { programId, subject: undefined, window };
-  return (await listActs(deps, filter, { size: 100, cursor: undefined })).items;
+  return (await listActs(deps, { programId, window }, { size: 100, cursor: undefined })).items;
 }

@@ -1,7 +1,7 @@
 /** The ports of exports with one destination, `audit`, in memory. */
 import type { Deps } from "../../../src/hub/deps.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
-import type { ExportFolder } from "../../../src/points/ports/exports.ts";
+import type { ExportedActs, ExportFolder } from "../../../src/points/ports/exports.ts";
 import { exportFormat } from "../../../src/points/rpc/export-format.ts";
 
 export function exportPorts(): Pick<Deps, "exportDestinations" | "exportFormat"> {
@@ -21,6 +21,9 @@ export function exportPorts(): Pick<Deps, "exportDestinations" | "exportFormat">
     },
   };
 }
+
+/** What a manifest says of acts where there are none. */
+export const noActs: ExportedActs = { parts: [], unreadable: 0, unreadables: [] };
 
 /** The names of all files of an export. */
 export const namesIn = async (folder: ExportFolder): Promise<string[]> => [

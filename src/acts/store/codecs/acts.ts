@@ -6,9 +6,9 @@ import {
   either,
   field,
   list,
+  maybe,
   numberOf,
   oneOf,
-  optional,
   partOf,
   text,
   tuple,
@@ -33,6 +33,9 @@ const maxSubjectBytes = 128;
 export const subjectKey = (programId: string, subject: Caller["subject"]): string =>
   `${programId}#${cutToBytes(comparableSubject(subject), maxSubjectBytes)}`;
 
+/** The partition of the index with the acts about a user in a program. */
+export const userKey = (programId: string, userId: string): string => `${programId}#${userId}`;
+
 const change = tuple<FieldChange>({ field: text, before: text, after: text });
 
 export const act = defineRecord<"act">({
@@ -44,7 +47,10 @@ export const act = defineRecord<"act">({
       sk: S(`${timeKey(Number(time))}#${requestId}`),
     };
   },
-  derived: ({ programId, caller: { subject } }) => ({ is: S(subjectKey(programId, subject)) }),
+  derived: ({ programId, userId, caller: { subject } }) => ({
+    is: S(subjectKey(programId, subject)),
+    ...(userId !== undefined && { iu: S(userKey(programId, userId)) }),
+  }),
   fields: {
     programId: partOf("pk", 0),
     time: numberOf("sk", 0),
@@ -54,7 +60,7 @@ export const act = defineRecord<"act">({
     method: field("m", text),
     objectType: field("o", oneOf()),
     objectId: field("i", text),
-    userId: optional("ip", text),
+    userId: maybe(partOf("iu", 1)),
     changes: unlessEmpty("c", list(change)),
     reason: unless("", "r", text),
   },

@@ -2,9 +2,15 @@
 
 import type { Act } from "../../../acts/rules/act.ts";
 import { listActs } from "../../../acts/use-cases/acts.ts";
-import { allPages } from "../../../platform/ports/pages.ts";
+import { allPages, type PageRequest } from "../../../platform/ports/pages.ts";
+import { maxReports } from "../../../platform/words/quantities.ts";
 import type { Deps } from "../../ports/deps.ts";
-import type { ExportedPart, ExportFolder, ExportWindow } from "../../ports/exports.ts";
+import type {
+  ExportedActs,
+  ExportedPart,
+  ExportFolder,
+  ExportWindow,
+} from "../../ports/exports.ts";
 import { compressLines } from "./compress-lines.ts";
 
 /** The most acts of a file, some 10 MB before they are compressed. */
@@ -16,15 +22,16 @@ const pageSize = 1_000;
 const clockMarginMs = 86_400_000;
 
 /**
- * Writes the acts, the newest first, and returns the files. No act of the window is recorded or
- * changed any more, so a repetition writes the same files.
+ * Writes the acts, the newest first, and returns the files. Those that cannot be read are named,
+ * because one of them would fail each attempt. No act of the window is recorded or changed any
+ * more, so a repetition writes the same files.
  */
 export async function writeActs(
   deps: Pick<Deps, "reader" | "clock" | "programs" | "exportFormat">,
   folder: ExportFolder,
   programId: string,
   { start = 0, end }: ExportWindow,
-): Promise<ExportedPart[]> {
+): Promise<ExportedActs> {
   const parts: ExportedPart[] = [];
   const write = async (acts: readonly Act[]) => {
     const lines = compressLines();
@@ -36,16 +43,25 @@ export async function writeActs(
   // The days before the program have no acts, and each of them would cost a read.
   const { createTime } = await deps.programs.get(programId);
   const window = { start: Math.max(start, createTime - clockMarginMs), end };
-  const filter = { programId, subject: undefined, window };
+  const unreadable: string[] = [];
+  const read = async (page: PageRequest) => {
+    const found = await listActs(deps, { programId, window }, page);
+    unreadable.push(...found.unreadable);
+    return found;
+  };
   let pending: Act[] = [];
-  for await (const acts of allPages(pageSize, (page) => listActs(deps, filter, page))) {
+  for await (const acts of allPages(pageSize, read)) {
     pending.push(...acts);
     if (pending.length < maxActs) continue;
     await write(pending.slice(0, maxActs));
     pending = pending.slice(maxActs);
   }
   if (pending.length > 0) await write(pending);
-  return parts;
+  return {
+    parts,
+    unreadable: unreadable.length,
+    unreadables: unreadable.slice(0, maxReports),
+  };
 }
 
 const fileName = (number: number): string => `acts-${String(number).padStart(6, "0")}.jsonl.gz`;

@@ -74,7 +74,7 @@ async function completeExport(
     throw new DomainError("ID_REUSED", "manifest.json is that of an export with other times");
   }
   const sizes = await folder.sizes();
-  const damaged = [...parts, ...acts].find(({ name, bytes }) => sizes.get(name) !== bytes);
+  const damaged = [...parts, ...acts.parts].find(({ name, bytes }) => sizes.get(name) !== bytes);
   if (damaged) {
     throw wrong(
       `the export is complete, but ${damaged.name} was changed or deleted since; ` +
@@ -184,7 +184,7 @@ async function nameParts(
   const left = new Map(await folder.sizes());
   const isKept = (name: string) => name === manifestName || isList(name);
   for (const name of left.keys()) if (isKept(name)) left.delete(name);
-  for (const { name } of acts) left.delete(name);
+  for (const { name } of acts.parts) left.delete(name);
   const rename = async ({ name, written, bytes }: (typeof parts)[number]) => {
     const isRenamed = left.get(written) === bytes && (await folder.rename(written, name));
     // Another attempt may have renamed it, before this one or beside it.

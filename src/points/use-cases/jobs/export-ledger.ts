@@ -40,8 +40,10 @@ export const ledgerExport: JobType<ExportedEntries, ExportRequest> = {
   async finish(deps, job, sum, files) {
     const acts = await writeActs(deps, folderOf(deps, job), job.programId, windowOf(job));
     await finishExport(deps, job, sum, { ...(files as JobFiles<ExportedFile>), acts });
-    const count = acts.reduce((sum, { entries }) => sum + entries, 0);
-    return `The manifest is written. It lists ${quantity(count, "act")}, too.`;
+    const count = acts.parts.reduce((sum, { entries }) => sum + entries, 0);
+    const listed = `The manifest is written. It lists ${quantity(count, "act")}, too`;
+    if (acts.unreadable === 0) return `${listed}.`;
+    return `${listed}, and names ${quantity(acts.unreadable, "act")} that could not be read.`;
   },
 };
 

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/acts/v1/act_service.proto.
  */
 export const file_meguri_acts_v1_act_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBtZWd1cmkvYWN0cy92MS9hY3Rfc2VydmljZS5wcm90bxIObWVndXJpLmFjdHMudjEilwIKD0xpc3RBY3RzUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEhoKCXBhZ2Vfc2l6ZRgCIAEoBUIHukgEGgIoABIdCgpwYWdlX3Rva2VuGAMgASgJQgm6SAZyBODqMAESQwoQY3JlYXRlX3RpbWVfZnJvbRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDbpICsgBAbIBBIjqMAESQgoSY3JlYXRlX3RpbWVfYmVmb3JlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKukgHsgEEiOowARIdCgdzdWJqZWN0GAYgASgJQgy6SAlyB9DqMAEogAEiTgoQTGlzdEFjdHNSZXNwb25zZRIhCgRhY3RzGAEgAygLMhMubWVndXJpLmFjdHMudjEuQWN0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCTJxCgpBY3RTZXJ2aWNlEmMKCExpc3RBY3RzEh8ubWVndXJpLmFjdHMudjEuTGlzdEFjdHNSZXF1ZXN0GiAubWVndXJpLmFjdHMudjEuTGlzdEFjdHNSZXNwb25zZSIUkAIBsrsYCWFjdHMucmVhZNC7GABCK1opbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvYWN0cy92MTthY3RzdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_acts_v1_act, file_meguri_rules_v1_rules]);
+  fileDesc("CiBtZWd1cmkvYWN0cy92MS9hY3Rfc2VydmljZS5wcm90bxIObWVndXJpLmFjdHMudjEitwIKD0xpc3RBY3RzUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEhoKCXBhZ2Vfc2l6ZRgCIAEoBUIHukgEGgIoABIdCgpwYWdlX3Rva2VuGAMgASgJQgm6SAZyBODqMAESQwoQY3JlYXRlX3RpbWVfZnJvbRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDbpICsgBAbIBBIjqMAESQgoSY3JlYXRlX3RpbWVfYmVmb3JlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKukgHsgEEiOowARIdCgdzdWJqZWN0GAYgASgJQgy6SAlyB9DqMAEogAESHgoHdXNlcl9pZBgHIAEoCUINukgGcgSQ6jAByLsYAiJnChBMaXN0QWN0c1Jlc3BvbnNlEiEKBGFjdHMYASADKAsyEy5tZWd1cmkuYWN0cy52MS5BY3QSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhcKD3VucmVhZGFibGVfYWN0cxgDIAMoCTJxCgpBY3RTZXJ2aWNlEmMKCExpc3RBY3RzEh8ubWVndXJpLmFjdHMudjEuTGlzdEFjdHNSZXF1ZXN0GiAubWVndXJpLmFjdHMudjEuTGlzdEFjdHNSZXNwb25zZSIUkAIBsrsYCWFjdHMucmVhZNC7GABCK1opbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvYWN0cy92MTthY3RzdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_acts_v1_act, file_meguri_rules_v1_rules]);
 
 /**
  * ListActsRequest requests one page of acts.
@@ -69,6 +69,14 @@ export type ListActsRequest = Message<"meguri.acts.v1.ListActsRequest"> & {
    * @generated from field: string subject = 6;
    */
   subject: string;
+
+  /**
+   * Lists acts about the account, a reservation or a requested bulk grant of this user only, 1 to 128
+   * characters. Empty means all.
+   *
+   * @generated from field: string user_id = 7;
+   */
+  userId: string;
 };
 
 /**
@@ -97,6 +105,14 @@ export type ListActsResponse = Message<"meguri.acts.v1.ListActsResponse"> & {
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
+
+  /**
+   * The acts of this page whose stored form cannot be read, which are not in `acts`: the keys pk and
+   * sk of each one in the table of acts, with a blank between them.
+   *
+   * @generated from field: repeated string unreadable_acts = 3;
+   */
+  unreadableActs: string[];
 };
 
 /**
@@ -118,8 +134,10 @@ export const ListActsResponseSchema: GenMessage<ListActsResponse> = /*@__PURE__*
 export const ActService: GenService<{
   /**
    * ListActs lists the acts of a program, the newest first; with a subject only those of this
-   * person or workload, which lag behind by moments. A program without acts, also one that does not
-   * exist, has an empty list. A page that has come through 31 days ends there, and may be short.
+   * person or workload, and with a user only those about this user. These lists lag behind by
+   * moments. A program without acts, also one that does not exist, has an empty list. A page may be
+   * short, also an empty one: it ends behind 31 days, and with both a subject and a user behind as
+   * many acts about the user as a page has.
    *
    * @generated from rpc meguri.acts.v1.ActService.ListActs
    */
