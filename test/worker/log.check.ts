@@ -85,15 +85,22 @@ test("an attempt that fails after the end of its run has one line", async () => 
   const { programId, client, config } = stack;
   const start = { taskQueue: config.taskQueue, args: [{ program_id: programId }] };
   stack.proxy.faults({ delay: 1, delayMs: [60_000, 60_000] });
-  // When the second one fails, the line of the first one's answer would be there.
-  for (const workflowId of ["ended-first", "ended-second"]) {
+  // When the second one fails, the line of the first one's answer would be there. On a busy machine a
+  // heartbeat may tell an attempt of the end first: it is cancelled then, and no failure.
+  let failedCount = 0;
+  for (let i = 0; failedCount < 2; i++) {
+    const workflowId = `ended-${i}`;
     const run = await client.workflow.start("monthEnd", { workflowId, ...start });
     await eventually(async () => {
       const [pending] = (await run.describe()).raw.pendingActivities ?? [];
       expect(pending?.lastStartedTime).toBeTruthy();
     });
     await run.terminate();
-    await eventually(async () => expect(lines()).toContainEqual(failureOf(workflowId)));
+    const fails = async () => expect(lines()).toContainEqual(failureOf(workflowId));
+    failedCount += await eventually(fails, 15_000).then(
+      () => 1,
+      () => 0,
+    );
   }
   stack.proxy.faults({});
   expect(worker.lastOutput()).not.toContain("Activity not found");
