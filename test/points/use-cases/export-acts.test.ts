@@ -34,7 +34,7 @@ function setUp(acts: readonly Act[]) {
   const program = { programId, timeZone: "UTC", lifetimes, createTime: created };
   store.force(programRef(programId), program);
   for (const each of acts) store.force(actRef(each), each);
-  return { ...rest, ...exportPorts() };
+  return { ...rest, store, ...exportPorts() };
 }
 
 const idsIn = (content: Uint8Array | undefined): string[] =>
@@ -64,6 +64,12 @@ test("an export has the acts of its window, the newest first, and lists their fi
   const manifest = Buffer.from((await folder.read("manifest.json")) ?? "").toString();
   expect(JSON.parse(manifest).actParts).toMatchObject([{ name, entryCount: "2" }]);
   expect(await openExport(deps, job)).toEqual(nothing);
+
+  // As if a later version wrote it in other bytes.
+  deps.store.force(actRef(act(window.start, "other")), act(window.start, "other"));
+  await ledgerExport.finish?.(deps, job, nothing, { files: [] });
+  expect(idsIn(await folder.read(name))).toEqual(["last", "first"]);
+
   await folder.remove(name);
   await expect(openExport(deps, job)).rejects.toMatchObject({ reason: "WRONG_STATE" });
   const none = finishExport(deps, job, nothing, { files: [], acts: noActs });

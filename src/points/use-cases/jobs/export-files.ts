@@ -60,20 +60,14 @@ async function completeExport(
   deps: FileDeps,
   job: ExportJob,
 ): Promise<ExportedEntries | undefined> {
-  const folder = folderOf(deps, job);
-  const found = await folder.read(manifestName);
-  if (found === undefined) return undefined;
-  const { entries, parts, acts, unreadable, unreadables, window, ...name } = readManifest(
-    deps.exportFormat,
-    found,
-  );
-  const { programId, exportId } = nameOf(job);
-  if (name.programId !== programId || name.exportId !== exportId) throw notOurs();
+  const manifest = await manifestOf(deps, job);
+  if (manifest === undefined) return undefined;
+  const { entries, parts, acts, unreadable, unreadables, window } = manifest;
   const { start, end } = windowOf(job);
   if (window.start !== start || window.end !== end) {
     throw new DomainError("ID_REUSED", "manifest.json is that of an export with other times");
   }
-  const sizes = await folder.sizes();
+  const sizes = await folderOf(deps, job).sizes();
   const damaged = [...parts, ...acts.parts].find(({ name, bytes }) => sizes.get(name) !== bytes);
   if (damaged) {
     throw wrong(
@@ -83,6 +77,22 @@ async function completeExport(
   }
   const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
   return { entries, parts: parts.length, bytes, unreadable, unreadables };
+}
+
+/**
+ * The manifest in the folder of an export; undefined without one. Refusal: WRONG_STATE when it is
+ * not one of this export.
+ */
+export async function manifestOf(
+  deps: FileDeps,
+  job: ExportJob,
+): Promise<ExportManifest | undefined> {
+  const found = await folderOf(deps, job).read(manifestName);
+  if (found === undefined) return undefined;
+  const manifest = readManifest(deps.exportFormat, found);
+  const { programId, exportId } = nameOf(job);
+  if (manifest.programId !== programId || manifest.exportId !== exportId) throw notOurs();
+  return manifest;
 }
 
 function readManifest(exportFormat: ExportFormat, content: Uint8Array): ExportManifest {

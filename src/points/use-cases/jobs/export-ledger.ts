@@ -3,12 +3,14 @@
 import { DomainError } from "../../../platform/words/errors.ts";
 import { quantity } from "../../../platform/words/quantities.ts";
 import { type ExportedEntries, type ExportRequest, exportKind } from "../../contract/exports.ts";
+import type { ExportedPart } from "../../ports/exports.ts";
 import { lateEntriesMs } from "../../rules/ledger.ts";
 import { writeActs } from "./export-acts.ts";
 import {
   type ExportedFile,
   finishExport,
   folderOf,
+  manifestOf,
   openExport,
   storeList,
   windowOf,
@@ -38,7 +40,10 @@ export const ledgerExport: JobType<ExportedEntries, ExportRequest> = {
   storeList: (deps, job, files) => storeList(deps, job, files as JobFiles<ExportedFile>),
 
   async finish(deps, job, sum, files) {
-    const acts = await writeActs(deps, folderOf(deps, job), job.programId, windowOf(job));
+    // Another version may write acts in other bytes than those that a manifest lists.
+    const acts: readonly ExportedPart[] =
+      (await manifestOf(deps, job))?.acts ??
+      (await writeActs(deps, folderOf(deps, job), job.programId, windowOf(job)));
     await finishExport(deps, job, sum, { ...(files as JobFiles<ExportedFile>), acts });
     const count = acts.parts.reduce((sum, { entries }) => sum + entries, 0);
     const listed = `The manifest is written. It lists ${quantity(count, "act")}, too`;
