@@ -34,7 +34,7 @@ import { checked, readPayload } from "../checked.ts";
 import { auditOf, starterOfRun } from "../operators.ts";
 import { heartbeatWhile } from "../steps.ts";
 
-/** The method that does what the runs do which submit from a source. */
+/** The method that does what runs do which submit. */
 const submitMethod = "SubmitBulkGrant";
 
 /** What the run with a workflow id has submitted. */
@@ -82,7 +82,7 @@ export function bulkSourceActivities(deps: WorkerDeps, { onFailed }: Pick<Observ
       const submitter = await starterOfRun(subject);
       const starter = subject ? await starterOfRun(undefined) : undefined;
       const { workflowId = "" } = activityInfo().workflowExecution ?? {};
-      const audit = auditOf(submitter, "SubmitBulkGrant");
+      const audit = auditOf(submitter, submitMethod);
       const submitted = { ...submission, submitter, starter, audit, workflowId };
       await heartbeatWhile(submitRowsOfRun(deps, submitted, rows));
       return toSubmitted(submission, workflowId);
