@@ -1,5 +1,7 @@
 /** Makes activities that check their inputs by schemas. */
 import type { z } from "zod";
+import { withoutControls } from "../src/platform/words/controls.ts";
+import { cutToBytes } from "../src/platform/words/display-text.ts";
 import { DomainError } from "../src/platform/words/errors.ts";
 
 type Schemas = readonly z.ZodType[];
@@ -19,6 +21,9 @@ export const checked =
   async (...inputs: Inputs<S>): Promise<Result> =>
     work(...(schemas.map((schema, i) => readPayload(schema, inputs[i])) as Outputs<S>));
 
+/** Temporal keeps no failure as long as an input, whose unknown fields a message names. */
+const maxMessageBytes = 512;
+
 /** Reads a value by its schema. Throws INVALID_REQUEST with the first field that is wrong. */
 export function readPayload<S extends z.ZodType>(
   schema: S,
@@ -30,5 +35,6 @@ export function readPayload<S extends z.ZodType>(
   const [issue] = error.issues;
   const field = issue?.path.join(".") || name;
   const message = `${field ?? "the input"}: ${issue?.message}`;
-  throw new DomainError("INVALID_REQUEST", message, { ...(field !== undefined && { field }) });
+  const shown = cutToBytes(withoutControls(message), maxMessageBytes);
+  throw new DomainError("INVALID_REQUEST", shown, { ...(field !== undefined && { field }) });
 }

@@ -56,7 +56,7 @@ const edited: readonly (readonly [string, object, string])[] = [
   ["bulkGrantRows", { ...ofRows, rows: [row, { ...row, point: 1 }] }, "rows.1: Unrecognized key"],
   ["bulkGrantRows", { ...ofRows, rows: [{ user_id: "u" }] }, "rows.0.points: must be a number"],
   ["bulkGrantRows", { ...ofRows, rows: ["u,1"] }, "rows.0: must be an object"],
-  ["bulkGrantRows", { ...ofRows, rows: Array(10_001).fill(row) }, "rows: must be at most 10000"],
+  ["bulkGrantRows", { ...ofRows, rows: Array(10_001).fill("u,1") }, "rows: must be at most 10000"],
   ["bulkGrantRows", { ...ofRows, bulk_grant_id: "a#b" }, "bulk_grant_id: must be 1 to 128 bytes"],
   ["bulkGrantRows", { ...ofRows, execute_time: noDay }, "execute_time: must be"],
   ["monthEnd", { program_id: "default", so_far: { left: 1 } }, "so_far: only a run that"],

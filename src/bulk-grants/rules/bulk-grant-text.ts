@@ -64,8 +64,10 @@ export function detailsOf(bulkGrant: BulkGrant, style: TextStyle): string[] {
   const command = (name: string, ...further: string[]) =>
     style.code(commandFor(bulkGrant, name, further));
   switch (state) {
-    case "VALIDATING":
-      return [`The rows are being checked: ${command("watch")}`];
+    case "VALIDATING": {
+      const what = revision.request ? "The request is" : "The rows are";
+      return [`${what} being checked: ${command("watch")}`];
+    }
     case "INVALID":
       return [
         ...faultsOf(bulkGrant, style),
@@ -130,8 +132,8 @@ const doneText = ({ revision, result }: BulkGrant): string => {
 };
 
 /** Of a retry, the record has no start. */
-const runText = ({ run, startTime }: BulkGrant, { time }: TextStyle): string =>
-  `Run ${run} executes the rows` +
+const runText = ({ run, startTime, revision }: BulkGrant, { time }: TextStyle): string =>
+  `Run ${run} executes the ${revision.request ? "request" : "rows"}` +
   (run === 1 && startTime !== undefined ? ` since ${time(startTime)}.` : ".");
 
 function faultsOf(
@@ -140,8 +142,9 @@ function faultsOf(
 ): string[] {
   const { exceededMaxTotalPoints: cap, totalPoints } = revision;
   const invalid = checked?.invalidCount ?? 0;
+  const what = revision.request ? "The request" : rows(invalid);
   return [
-    ...(invalid > 0 ? [`${rows(invalid)} ${nounFor(invalid, "is", "are")} invalid.`] : []),
+    ...(invalid > 0 ? [`${what} ${nounFor(invalid, "is", "are")} invalid.`] : []),
     ...(cap === undefined
       ? []
       : [`The sum is ${points(totalPoints)}, and the program allows ${points(cap)}.`]),

@@ -15,8 +15,11 @@ const maxCompared = 5;
 const windowMs = 90 * 24 * 60 * 60 * 1_000;
 const maxListed = 100;
 
-/** Requests for one user are left out of the list, for which so many pages are read at most. */
-const maxPages = 10;
+/**
+ * Requests for one user are left out of the list, for which so many pages are read at most: those
+ * of 50 requests a day.
+ */
+const maxPages = 50;
 
 /** All compared sheets together have at most this many rows, about 12,000 read units. */
 const maxComparedRows = 1_000_000;
@@ -30,9 +33,9 @@ export type OnDamage = (what: string, error: unknown) => void;
 /**
  * Compares a sheet, whose index is given, with the last bulk grants of the program: with the rows
  * that they have granted in any revision and, while they are active, with all rows of the current
- * one. What revokes and what is requested for one user is compared with nothing. Titles are
- * compared with those of all bulk grants that were listed. A bulk grant whose records are damaged
- * is left out.
+ * one. What revokes is compared with nothing. Titles are compared with those of all bulk grants
+ * that were listed. What is requested for one user has no title: for it nothing is listed, because
+ * there may be thousands of requests. A bulk grant whose records are damaged is left out.
  */
 export async function findOverlaps(
   deps: Pick<Deps, "reader">,
@@ -41,6 +44,7 @@ export async function findOverlaps(
   onDamage: OnDamage,
 ): Promise<Pick<BulkGrantSummary, "comparedCount" | "overlaps" | "lookAlikes">> {
   const overlaps: Overlap[] = [];
+  if (bulkGrant.revision.request) return { comparedCount: 0, overlaps };
   const last = await unlessDamaged(
     lastBulkGrants(deps, bulkGrant),
     "the last bulk grants",
@@ -50,9 +54,7 @@ export async function findOverlaps(
   const { others, reversals } = last;
   const ids = lookAlikesOf(bulkGrant, others);
   const lookAlikes = ids.length > 0 ? { lookAlikes: ids } : {};
-  if (isRevocation(bulkGrant.revision) || bulkGrant.revision.request) {
-    return { comparedCount: 0, overlaps, ...lookAlikes };
-  }
+  if (isRevocation(bulkGrant.revision)) return { comparedCount: 0, overlaps, ...lookAlikes };
   let rowsLeft = maxComparedRows;
   let comparedCount = 0;
   const granting = others.filter(({ revision }) => revision.reversedBulkGrantId === undefined);

@@ -1,5 +1,5 @@
 /** Tests through gRPC what RequestGrant and RequestRevoke do for one user, with the approvals. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   type BulkGrant,
   BulkGrant_Request_Operation as Operation,
@@ -200,7 +200,10 @@ describe("RequestGrant", () => {
       await checked(bulkGrantId);
       return (await server.bulkGrants.getBulkGrantSummary({ programId, bulkGrantId })).summary;
     };
+    const list = vi.spyOn(server.deps.reader, "bulkGrants");
     expect(await summaryOf("r-1")).toMatchObject({ comparedCount: 0, overlaps: [] });
+    expect(list).not.toHaveBeenCalled();
+    list.mockRestore();
     await submitLines(server, { programId, bulkGrantId: "second" }, "aoi,6,");
     expect(await summaryOf("second")).toMatchObject({
       ...{ comparedCount: 1, overlaps: [{ bulkGrantId: "first", sameUserCount: 1 }] },
@@ -214,7 +217,7 @@ describe("RequestGrant", () => {
     const { state, details } = await checked("r-1");
     expect(state).toBe(State.INVALID);
     expect(details).toEqual([
-      "1 row is invalid.",
+      "The request is invalid.",
       "Request it again: meguri grant --request '--reason=it'\\''s late' --cause=ticket-7 " +
         `--expire-month=2026-12 --program ${programId} -- -aoi 100`,
     ]);

@@ -169,6 +169,25 @@ test("the ten groups of reasons with the most points are named, the others count
 });
 
 describe("a summary", () => {
+  test("finds a sheet behind thousands of newer requests", async () => {
+    const { deps } = await openStore();
+    const rows = rowsOf(3);
+    await submit(deps, "a", rows);
+    await validate(deps, "a", 1, rows);
+    const record = await recordOf(deps, "a");
+    const request = { userId: "u0", reason: "" };
+    const asked = { ...record, bulkGrantId: "r", revision: { ...record.revision, request } };
+    const bulkGrants: Deps["reader"]["bulkGrants"] = (filter, { size, cursor = "0" }) =>
+      Number(cursor) < 4_900
+        ? Promise.resolve({ items: Array(size).fill(asked), cursor: `${Number(cursor) + size}` })
+        : deps.reader.bulkGrants(filter, { size, cursor: undefined });
+    await submit(deps, "b", rows);
+    await validate({ ...deps, reader: { ...deps.reader, bulkGrants } }, "b", 1, rows);
+    expect((await read(deps, "b")).summary).toMatchObject({
+      ...{ comparedCount: 1, overlaps: [{ bulkGrantId: "a", sameUserCount: 3 }] },
+    });
+  });
+
   test("is not changed by an attempt that comes late", async () => {
     const { deps } = await openStore();
     const rows = rowsOf(3);

@@ -103,6 +103,13 @@ test.each(payloads)("%s has its example, and nothing else in the place of a fiel
   }
 });
 
+test("a refusal is short and on one line, whatever name a field has", () => {
+  const row = { user_id: "u", points: 1, [`a\nb${"c".repeat(100_000)}`]: 1 };
+  const input = { program_id: "p", bulk_grant_id: "b", rows: [row] };
+  const read = () => readPayload(ofBulkGrants.bulkGrantOfRows, input);
+  expect(read).toThrow(/^rows\.0: Unrecognized key: "a bc{400,500}$/);
+});
+
 test("there are payloads of every feature", () => {
   expect(payloads.length).toBeGreaterThan(25);
 });
