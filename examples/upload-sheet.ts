@@ -1,6 +1,6 @@
 /**
  * Uploads a sheet as a bulk grant and waits for its end; docs/call/batch-jobs.md has more:
- * `node examples/upload-sheet.ts ADDRESS CALLER PROGRAM_ID BULK_GRANT_ID FILE`.
+ * `node examples/upload-sheet.ts ADDRESS CALLER PROGRAM_ID BULK_GRANT_ID FILE [ENCODING]`.
  */
 import { createReadStream } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -26,6 +26,8 @@ interface SheetUpload {
   readonly bulkGrantId: string;
   readonly file: string;
   readonly caller: string;
+  /** Such as windows-1252; for UTF-8, a workbook and Japanese in Shift_JIS there is none. */
+  readonly encoding?: string;
 }
 
 /** A message of an upload may have at most this many bytes of CSV. */
@@ -43,11 +45,12 @@ const unknownOutcome: readonly Code[] = [
 /** Uploads a sheet, and returns the bulk grant when it has ended. Throws refusals. */
 export async function grantSheet(
   bulkGrants: Client<typeof BulkGrantService>,
-  { programId, bulkGrantId, file, caller }: SheetUpload,
+  { programId, bulkGrantId, file, caller, encoding = "" }: SheetUpload,
 ): Promise<BulkGrant> {
   const headers = { "meguri-caller": caller };
   const name = { programId, bulkGrantId };
-  await untilAnswered(() => bulkGrants.uploadBulkGrant(messagesOf(name, file), { headers }));
+  const header = { ...name, encoding };
+  await untilAnswered(() => bulkGrants.uploadBulkGrant(messagesOf(header, file), { headers }));
   let last: BulkGrant | undefined;
   let isFinal = false;
   while (!isFinal) {
@@ -64,10 +67,10 @@ export async function grantSheet(
 
 /** The header, the sheet in chunks, and the end, without which the server stores nothing. */
 async function* messagesOf(
-  name: Pick<SheetUpload, "programId" | "bulkGrantId">,
+  header: Pick<SheetUpload, "programId" | "bulkGrantId" | "encoding">,
   file: string,
 ): AsyncGenerator<MessageInitShape<typeof UploadBulkGrantRequestSchema>, void> {
-  yield { content: { case: "header", value: name } };
+  yield { content: { case: "header", value: header } };
   for await (const value of createReadStream(file, { highWaterMark: maxChunkBytes })) {
     yield { content: { case: "csvChunk", value } };
   }
@@ -90,10 +93,10 @@ async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
 }
 
 if (import.meta.main) {
-  const [baseUrl = "", caller = "", programId = "", bulkGrantId = "", file = ""] =
+  const [baseUrl = "", caller = "", programId = "", bulkGrantId = "", file = "", encoding = ""] =
     process.argv.slice(2);
   const client = createClient(BulkGrantService, createGrpcTransport({ baseUrl }));
-  const bulkGrant = await grantSheet(client, { programId, bulkGrantId, file, caller });
+  const bulkGrant = await grantSheet(client, { programId, bulkGrantId, file, caller, encoding });
   console.log(toJsonString(BulkGrantSchema, bulkGrant));
   process.exitCode = bulkGrant.state === BulkGrantState.DONE ? 0 : 1;
 }

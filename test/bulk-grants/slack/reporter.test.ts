@@ -208,6 +208,8 @@ describe("a report", () => {
         "Approvals: 0 of 2",
         "Changes: 3 users added, 2 removed, 1 changed since revision 1, " +
           "which had 9,999 rows, 999,000 points",
+        "Sheet: read as CSV in Windows-1252 with semicolons: user_id, points; " +
+          "line 2: 100 points to `u&lt;1&gt;` for ‘café’",
         "Accounts: 12 users without one, 0 frozen",
         "<https://temporal.example/",
       ].join("\n"),
@@ -443,6 +445,14 @@ const epoch = "<!date^0^{date_short_pretty} {time}|1970-01-01T00:00:00.000Z>";
 
 const summary: BulkGrantSummary = {
   rowCount: 10_000,
+  reading: {
+    format: "CSV",
+    encoding: "windows-1252",
+    separator: ";",
+    columns: ["user_id", "points"].map((name) => ({ name, readAs: name })),
+    skippedZeroCount: 0,
+    sample: { line: 2, userId: "u<1>", points: 100, reason: "café" },
+  },
   minPoints: 1,
   medianPoints: 100,
   maxPoints: 500,

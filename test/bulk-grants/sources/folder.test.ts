@@ -91,6 +91,13 @@ describe("a file", () => {
   test("is read under the identity of its source", async () => {
     await mkdir(join(root, "2026"));
     await write("2026/rows #1.csv");
+    const latin = { ...definition(), encoding: "windows-1252" as const };
+    const named = await createBulkSources([latin], adapters).open(
+      "nightly/2026/rows #1.csv",
+      "cafe",
+    );
+    expect(named.encoding).toBe("windows-1252");
+    expect(await text(named.csv)).toBe(csv);
     const opened = await sources().open("nightly/2026/rows #1.csv", "cafe");
     expect(opened.identity).toBe("nightly-batch");
     expect(await text(opened.csv)).toBe(csv);

@@ -100,6 +100,19 @@ describe.concurrent("bulkGrantFromSource", () => {
     expect(await balances(stack, ["dated-1"])).toEqual({ 10: 1 });
   });
 
+  test("reads the sheet in the encoding of its input, without rows of 0 points", async () => {
+    await folder.put("named.csv", ["named-1,10,é", "named-2,0,"], "user_id,points,reason");
+    const bulk_grant_id = "named";
+    const options = { encoding: "windows-1252", skip_zero: true } as const;
+    const input = { bulk_grant_id, source: "nightly/named.csv", ...options };
+    const run = await start(bulkGrantWorkflowId(stack.programId, bulk_grant_id), input);
+    expect(await showsDetails(run, "- sheet: ")).toContain(
+      "read as CSV in Windows-1252 with commas: user_id, points, reason; " +
+        "1 row of 0 points left out; line 2: 10 points to `named-1` for ‘Ã©’",
+    );
+    await run.cancel();
+  });
+
   test("names its starter, who cannot approve it: a person, or the schedule", async () => {
     await folder.put("started.csv", ["started-1,10"]);
     const source = "nightly/started.csv";

@@ -1,5 +1,6 @@
 /** Tests to which campaign a new file belongs, and which files grant nothing. */
 import { expect, test } from "vitest";
+import type { SheetEncoding } from "../../../src/bulk-grants/rules/sheet-reading.ts";
 import { pickUpSheet } from "../../../src/bulk-grants/use-cases/pick-up-sheet.ts";
 import { getBulkGrant } from "../../../src/bulk-grants/use-cases/queries.ts";
 import type { WorkerDeps } from "../../../src/hub/deps.ts";
@@ -7,12 +8,13 @@ import { DomainError } from "../../../src/platform/words/errors.ts";
 import { enforceRules } from "../../support/fixtures/bulk-rules.ts";
 import { openStore, validate } from "../../support/fixtures/bulk-steps.ts";
 import { bytesOf } from "../../support/fixtures/sheets.ts";
+import { inlineRows, workbookOf } from "../../support/fixtures/workbooks.ts";
 import { answerTo, programId } from "../../support/models/bulk-use-cases.ts";
 
 const starter = { service: "temporal", subject: "schedule/pick-up/nightly" };
 
 /** A store, and a function that picks up a file `b.csv` with this content at a time. */
-async function openSource() {
+async function openSource(encoding?: SheetEncoding) {
   const { deps, clock } = await openStore();
   await enforceRules(deps, programId, { sources: ["nightly"] });
   const pickUp = (
@@ -22,7 +24,7 @@ async function openSource() {
     const open = async () => {
       if (csv instanceof DomainError) throw csv;
       const bytes = typeof csv === "string" ? bytesOf(Buffer.from(csv)) : csv();
-      return { identity: "nightly", csv: bytes };
+      return { identity: "nightly", csv: bytes, encoding };
     };
     const bulkSources: WorkerDeps["bulkSources"] = { ...deps.bulkSources, open };
     const source = "nightly/b.csv#0123456789ab";
@@ -46,6 +48,20 @@ test("a sheet belongs to the campaign of its column, and else to that of its fil
   const submitter = { service: "nightly" };
   expect(bulkGrant.revision).toMatchObject({ rowCount: 2, title: "b", submitter, starter });
   expect(bulkGrant.actions).toMatchObject([{ action: "SUBMIT", caller: submitter, starter }]);
+});
+
+test("the CSV files of a source have its encoding, and its workbooks none", async () => {
+  const { deps, pickUp } = await openSource("windows-1252");
+  const names = ["user_id", "points", "reason", "bulk_grant_id"];
+  const latin = Buffer.from(`${names}\nu1,10,caf\xe9,caf\xe9\n`, "latin1");
+  const book = workbookOf({ rows: inlineRows(names, ["u1", "10", "春", "春"]) });
+  expect(await pickUp(() => bytesOf(latin))).toMatchObject({ bulkGrantId: "café" });
+  expect(await pickUp(() => bytesOf(book))).toMatchObject({ bulkGrantId: "春" });
+  for (const bulkGrantId of ["café", "春"]) {
+    const { bulkGrant } = await getBulkGrant(deps, { programId, bulkGrantId });
+    const [row] = await deps.reader.rowsOfBlock(bulkGrant.revision.uploadId, 0);
+    expect(row?.reason).toBe(bulkGrantId);
+  }
 });
 
 test("an id in another form of Unicode than NFC is refused", async () => {

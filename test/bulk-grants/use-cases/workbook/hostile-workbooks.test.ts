@@ -87,6 +87,58 @@ test("two parts of one name, and too many parts", async () => {
   expect(await refusalOf(many)).toContain("more than 10000 parts");
 });
 
+/** The same zip file with an end of 64 bits, in which large ones have their numbers. */
+function zip64(zip: Buffer): Buffer {
+  const end = zip.length - 22;
+  const [count, size, start] = [zip.readUInt16LE(end + 10), zip.readUInt32LE(end + 12), end + 16];
+  const record = Buffer.alloc(56);
+  record.write("PK\u0006\u0006", "latin1");
+  record.writeBigUInt64LE(44n, 4);
+  for (const at of [24, 32]) record.writeBigUInt64LE(BigInt(count), at);
+  record.writeBigUInt64LE(BigInt(size), 40);
+  record.writeBigUInt64LE(BigInt(zip.readUInt32LE(start)), 48);
+  const locator = Buffer.alloc(20);
+  locator.write("PK\u0006\u0007", "latin1");
+  locator.writeBigUInt64LE(BigInt(end), 8);
+  locator.writeUInt32LE(1, 16);
+  const last = Buffer.from(zip.subarray(end));
+  for (const at of [8, 10]) last.writeUInt16LE(0xffff, at);
+  for (const at of [12, 16]) last.writeUInt32LE(0xffff_ffff, at);
+  return Buffer.concat([zip.subarray(0, end), record, locator, last]);
+}
+
+test("a zip file of 64 bits is read, and has the same limits", async () => {
+  const zip = zip64(Buffer.from(workbookOf(valid)));
+  expect((await readAll(bytesOf(zip))).rows).toMatchObject([{ userId: "u1" }]);
+  const many = Buffer.from(zip);
+  many.writeBigUInt64LE(10_001n, many.length - 98 + 32);
+  expect(await refusalOf(many)).toContain("more than 10000 parts");
+  const far = Buffer.from(zip);
+  far.writeBigUInt64LE(2n ** 40n, far.length - 98 + 48);
+  expect(await refusalOf(far)).toContain("is damaged");
+});
+
+test("two parts that share their bytes are read within the limit of all parts", async () => {
+  const names = ["xl/sharedStrings.xml", "xl/styles.xml"] as const;
+  const parts = partsOf({ rows, parts: { [names[1]]: partsOf(valid)[names[0]] } });
+  const zip = Buffer.from(zipOf(parts));
+  const directory = zip.readUInt32LE(zip.length - 6);
+  const [strings, styles] = names.map((name) => zip.indexOf(name, directory) - 46);
+  zip.copyWithin((styles as number) + 42, (strings as number) + 42, (strings as number) + 46);
+  expect((await readAll(bytesOf(zip))).rows).toMatchObject([{ userId: "u1" }]);
+  // Each of both is counted as a part of its own, however often its bytes are used.
+  for (const each of [strings, styles]) zip.writeUInt32LE(129 * mib, (each as number) + 24);
+  expect(await refusalOf(zip)).toContain("is damaged");
+});
+
+test("a zip file within a zip file is no workbook", async () => {
+  expect(await refusalOf(zipOf({ "book.xlsx": workbookOf(valid) }))).toContain(
+    "the file is no workbook of Excel",
+  );
+  const nested = partsOf({ rows, parts: { [sheetName]: workbookOf(valid) } });
+  expect(await refusalOf(zipOf(nested))).toContain("is damaged");
+});
+
 test("a zip file whose sizes stand behind the parts is read by its directory", async () => {
   const chunks: Uint8Array[] = [];
   const zip = new Zip((error, chunk) => {
