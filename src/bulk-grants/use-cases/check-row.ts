@@ -66,10 +66,10 @@ export function createRowCheck({ maxPointsPerRow, userIdPattern }: RowRules) {
     if (points === undefined) return [];
     const text = points.trim();
     if (text === "") return [{ code: "POINTS_MISSING" }];
-    if (isZero(text)) return [{ code: "POINTS_ZERO" }];
     if (!wholeNumber.test(text)) {
       return [{ code: "POINTS_MALFORMED", detail: foundText(text) }];
     }
+    if (Number(text) === 0) return [{ code: "POINTS_ZERO" }];
     return Number(text) > cap ? [{ code: "POINTS_ABOVE_CAP", detail: String(cap) }] : [];
   }
 
@@ -119,13 +119,11 @@ function monthProblems(month: string): RowProblem[] {
 }
 
 function reasonProblems(reason: string): RowProblem[] {
+  const problems: RowProblem[] = [];
   const bytes = Buffer.byteLength(reason);
-  return [
-    ...(bytes > maxReasonBytes
-      ? [{ code: "REASON_TOO_LONG", detail: String(bytes) } as const]
-      : []),
-    ...(hasControls(reason) || privateUse.test(reason)
-      ? [{ code: "REASON_MALFORMED", detail: foundText(reason) } as const]
-      : []),
-  ];
+  if (bytes > maxReasonBytes) problems.push({ code: "REASON_TOO_LONG", detail: String(bytes) });
+  if (hasControls(reason) || privateUse.test(reason)) {
+    problems.push({ code: "REASON_MALFORMED", detail: foundText(reason) });
+  }
+  return problems;
 }

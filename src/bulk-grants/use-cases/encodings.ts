@@ -65,6 +65,10 @@ export async function* toUtf8(
   let isStart = true;
   let byteOrder: "le" | "be" | undefined;
   for await (const chunk of csv) {
+    if (!isStart && byteOrder === undefined) {
+      yield chunk;
+      continue;
+    }
     let bytes: Buffer = Buffer.concat([rest, chunk]);
     if (isStart && bytes.length < 2) {
       rest = bytes;

@@ -72,25 +72,31 @@ export async function* readSheet(
   let line = 1;
   let reader: ReturnType<typeof createRowReader> | undefined;
   let rowCount = 0;
-  const { records, form } = sheetRecords(csv, context);
-  for await (const record of records) {
-    if (!reader) {
-      line = record.line;
-      reader = createRowReader(record, context, form);
-      continue;
+  const chunks = csv[Symbol.asyncIterator]();
+  try {
+    const { records, form } = await sheetRecords(chunks, context);
+    for await (const record of records) {
+      if (!reader) {
+        line = record.line;
+        reader = createRowReader(record, context, form);
+        continue;
+      }
+      if (++rowCount > maxRows) {
+        throw unreadable("TOO_MANY_ROWS", record.line, `the sheet has more than ${maxRows} rows`);
+      }
+      const row = reader.rowOf(record);
+      if (row) yield row;
     }
-    if (++rowCount > maxRows) {
-      throw unreadable("TOO_MANY_ROWS", record.line, `the sheet has more than ${maxRows} rows`);
+    if (!reader || rowCount === 0) throw unreadable("EMPTY", line, "the sheet has no rows");
+    const reading = reader.reading();
+    if (reading.skippedZeroCount === rowCount) {
+      throw unreadable("EMPTY", line, "each row of the sheet has 0 points");
     }
-    const row = reader.rowOf(record);
-    if (row) yield row;
+    context.onReading?.(reading);
+  } finally {
+    // A sheet may be refused at its first bytes, and the other ones keep a file open.
+    await chunks.return?.();
   }
-  if (!reader || rowCount === 0) throw unreadable("EMPTY", line, "the sheet has no rows");
-  const reading = reader.reading();
-  if (reading.skippedZeroCount === rowCount) {
-    throw unreadable("EMPTY", line, "each row of the sheet has 0 points");
-  }
-  context.onReading?.(reading);
 }
 
 /** Returns the bulk grant that the first row names; undefined without one, as in a faulty sheet. */
@@ -99,14 +105,18 @@ export async function bulkGrantIdIn(
   sourceEncoding?: SheetEncoding | undefined,
 ): Promise<string | undefined> {
   let column: number | undefined;
+  const chunks = csv[Symbol.asyncIterator]();
   try {
-    for await (const { cells, fault } of sheetRecords(csv, { sourceEncoding }).records) {
+    const { records } = await sheetRecords(chunks, { sourceEncoding });
+    for await (const { cells, fault } of records) {
       if (column === undefined) column = cells.map(columnName).indexOf("bulk_grant_id");
       else if (!fault) return restoreCell(cells[column] ?? "").trim() || undefined;
     }
   } catch (error) {
     const isFault = error instanceof DomainError && error.metadata.field === "csv";
     if (!isFault) throw error;
+  } finally {
+    await chunks.return?.();
   }
   return undefined;
 }
@@ -166,7 +176,11 @@ function createRowReader(header: SheetRecord, context: SheetContext, form: () =>
     rowOf(record: SheetRecord): SheetRow | undefined {
       const { line, cells, fault, workbook } = record;
       const unread = faultsIn(record, columns);
-      const checked = cells.map((text, index) => (unread.has(index) ? undefined : text));
+      // Nearly all rows are whole: their cells are neither copied nor read twice.
+      const isWhole = unread.size === 0 && !fault;
+      const checked = isWhole
+        ? cells
+        : cells.map((text, index) => (unread.has(index) ? undefined : text));
       const read = rowCells(checked);
       const problems = [...unread.values(), ...problemsOf(record, checked)];
       if (context.skipZero && problems.length === 0 && isZero(read.points)) {
@@ -174,9 +188,8 @@ function createRowReader(header: SheetRecord, context: SheetContext, form: () =>
         return undefined;
       }
       if (read.userId !== cellOf(checked, "user_id")) context.report?.onTrimmed();
-      const kept = cells.map((text, index) => (unread.has(index) ? unreadText(text) : text));
-      if (fault) kept.push(fault.rest);
-      const found = check(line, read, problems, rowCells(kept));
+      const kept = isWhole ? read : rowCells(keptCells(record, unread));
+      const found = check(line, read, problems, kept);
       const row = workbook ? withCells(found, columns) : found;
       readings.add(row);
       return row;
@@ -184,6 +197,15 @@ function createRowReader(header: SheetRecord, context: SheetContext, form: () =>
     reading: () => readings.result(form()),
   };
 }
+
+/** The cells that a row keeps: also those that were not read, and the rest of a broken line. */
+const keptCells = (
+  { cells, fault }: SheetRecord,
+  unread: ReadonlyMap<number, RowProblem>,
+): string[] => [
+  ...cells.map((text, index) => (unread.has(index) ? unreadText(text) : text)),
+  ...(fault ? [fault.rest] : []),
+];
 
 /** The texts of the cells of a record; undefined for one that is not to be checked. */
 type RecordCells = readonly (string | undefined)[];
@@ -196,27 +218,14 @@ interface SheetRecords {
 }
 
 /** The first bytes say whether it is a workbook, for which nobody may name an encoding. */
-function sheetRecords(
-  sheet: AsyncIterable<Uint8Array>,
+async function sheetRecords(
+  chunks: AsyncIterator<Uint8Array>,
   { encoding, sourceEncoding, sender = "" }: Partial<SheetContext>,
-): SheetRecords {
-  let form: () => SheetForm;
-  async function* records(): AsyncGenerator<SheetRecord> {
-    const chunks = sheet[Symbol.asyncIterator]();
-    try {
-      const { start, bytes } = await peek(chunks);
-      if (isWorkbook(start) && encoding) throw unreadable("ENCODING_WRONG", 1, noEncoding);
-      const found = isWorkbook(start)
-        ? readWorkbook(bytes, sender)
-        : csvRecords(bytes, encoding ?? sourceEncoding);
-      form = found.form;
-      yield* found.records;
-    } finally {
-      // A sheet may be refused at its first bytes, and the other ones keep a file open.
-      await chunks.return?.();
-    }
-  }
-  return { records: records(), form: () => form() };
+): Promise<SheetRecords> {
+  const { start, bytes } = await peek(chunks);
+  if (!isWorkbook(start)) return csvRecords(bytes, encoding ?? sourceEncoding);
+  if (encoding) throw unreadable("ENCODING_WRONG", 1, noEncoding);
+  return readWorkbook(bytes, sender);
 }
 
 function csvRecords(

@@ -98,19 +98,21 @@ const sumName = /^(?:|(?:sub|grand[ _-]?)?total|sum|計|小計|合計|総計|総
 /** Finds a last row that has the sum of all others. Nobody's account is a sum. */
 function createSumRow() {
   let [rowCount, sum] = [0, 0];
-  let last: { readonly row: SheetRow; readonly hasAccount: boolean } | undefined;
+  let last: SheetRow | undefined;
+  let lastHasAccount = false;
   return {
     add(row: SheetRow, hasAccount: boolean): void {
-      const points = last ? numberOf(last.row) : 0;
+      const points = last ? numberOf(last) : 0;
       if (points > 0) rowCount += 1;
       sum += points;
-      last = { row, hasAccount };
+      last = row;
+      lastHasAccount = hasAccount;
     },
     result(): WarnedRows | undefined {
-      if (!last || last.hasAccount || numberOf(last.row) !== sum) return undefined;
-      const isNamed = sumName.test(last.row.userId.trim());
+      if (!last || lastHasAccount || numberOf(last) !== sum) return undefined;
+      const isNamed = sumName.test(last.userId.trim());
       if (rowCount < (isNamed ? leastNamedSummedRows : leastSummedRows)) return undefined;
-      return { rowCount: 1, lines: [last.row.line], detail: String(sum) };
+      return { rowCount: 1, lines: [last.line], detail: String(sum) };
     },
   };
 }

@@ -214,7 +214,8 @@ export async function checkBlock(
   ]);
   const alreadyGranted: number[] = [];
   let alreadyGrantedPoints = 0;
-  const known = new Set(named.flatMap(({ index }, i) => (accounts[i] ? [index] : [])));
+  const known = new Set<number>();
+  for (const [i, { index }] of named.entries()) if (accounts[i]) known.add(index);
   const withoutAccount = [...rows.keys()].filter((index) => !known.has(index));
   const right = accounts.filter((_, i) => !named[i]?.row.problems);
   const withoutAccountCount = right.filter((account) => !account).length;

@@ -22,13 +22,15 @@ const columnsOfCodes: readonly (readonly [string, string])[] = [
   ["OTHER_BULK_GRANT", "bulk_grant_id"],
 ];
 
+const none: ReadonlyMap<number, RowProblem> = new Map();
+
 /** The problems of the cells that are read and are not what people see, by their columns. */
 export function faultsIn(
   { line, workbook }: SheetRecord,
   columns: Columns,
 ): ReadonlyMap<number, RowProblem> {
+  if (!workbook || workbook.faults.size === 0) return none;
   const found = new Map<number, RowProblem>();
-  if (!workbook || workbook.faults.size === 0) return found;
   for (const name of readColumns) {
     const column = columns.get(name) ?? -1;
     const fault = workbook.faults.get(column);
