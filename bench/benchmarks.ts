@@ -37,6 +37,7 @@ import { reservationLateness } from "./cases/reservation-lateness.ts";
 import { reservationShards } from "./cases/reservation-shards.ts";
 import { reservationStarved } from "./cases/reservation-starved.ts";
 import { reservationUnits } from "./cases/reservation-units.ts";
+import { sheetCheck } from "./cases/sheet-check.ts";
 import { throttle } from "./cases/throttle.ts";
 import { units } from "./cases/units.ts";
 import { useProcesses } from "./cases/use-processes.ts";
@@ -76,6 +77,7 @@ export const benchmarks: readonly Benchmark[] = [
   bulkScale,
   bulkMemory,
   workbookMemory,
+  sheetCheck,
   expiryReads,
   monthEndCost,
   monthEndNeighbour,

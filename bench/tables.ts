@@ -116,6 +116,7 @@ export const tables: Tables = {
     { what: "memory of a server, 200,000 rows as .xlsx over CSV", of: ["sheet.xlsx_memory"] },
   ],
   cpu: [
+    { what: "rows of a sheet checked a CPU second, over csv-parse", of: ["sheet.check_rate"] },
     {
       what: "CPU time of the server for a grant; for a balance, over grpc-js",
       of: ["grpc.cpu.grant", "grpc.cpu.balance"],
