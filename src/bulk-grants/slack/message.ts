@@ -17,7 +17,7 @@ import { escaped, link, mrkdwn, workflowPlace } from "./mrkdwn.ts";
 
 /**
  * The lines of a summary that a message has: it is read in a few seconds, and by the whole channel,
- * which needs no user ids. All others are where its links lead.
+ * which needs no user ids but that of the sample row. All others are where its links lead.
  */
 const shown: ReadonlySet<string> = new Set(["changes", "sheet", "accounts"]);
 

@@ -3,7 +3,6 @@
 import { DomainError } from "../../../platform/words/errors.ts";
 import { quantity } from "../../../platform/words/quantities.ts";
 import { type ExportedEntries, type ExportRequest, exportKind } from "../../contract/exports.ts";
-import type { ExportedPart } from "../../ports/exports.ts";
 import { lateEntriesMs } from "../../rules/ledger.ts";
 import { writeActs } from "./export-acts.ts";
 import {
@@ -41,7 +40,7 @@ export const ledgerExport: JobType<ExportedEntries, ExportRequest> = {
 
   async finish(deps, job, sum, files) {
     // Another version may write acts in other bytes than those that a manifest lists.
-    const acts: readonly ExportedPart[] =
+    const acts =
       (await manifestOf(deps, job))?.acts ??
       (await writeActs(deps, folderOf(deps, job), job.programId, windowOf(job)));
     await finishExport(deps, job, sum, { ...(files as JobFiles<ExportedFile>), acts });
