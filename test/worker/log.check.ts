@@ -85,8 +85,8 @@ test("an attempt that fails after the end of its run has one line", async () => 
   const { programId, client, config } = stack;
   const start = { taskQueue: config.taskQueue, args: [{ program_id: programId }] };
   stack.proxy.faults({ delay: 1, delayMs: [60_000, 60_000] });
-  // When the second one fails, the line of the first one's answer would be there. On a busy machine a
-  // heartbeat may tell an attempt of the end first: it is cancelled then, and no failure.
+  // When the second one fails, the line of the first one's answer would be there. On a busy machine
+  // a heartbeat may tell an attempt of the end first: it is cancelled then, and no failure.
   let failedCount = 0;
   for (let i = 0; failedCount < 2; i++) {
     const workflowId = `ended-${i}`;
