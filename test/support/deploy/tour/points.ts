@@ -42,6 +42,7 @@ export async function tourPrograms(
   const listed = { ...program, createTimeFrom: { seconds: 1n } };
   await acts.listActs(listed);
   await acts.listActs({ ...listed, subject: "ada" });
+  await acts.listActs({ ...listed, userId: "ann" });
 }
 
 export async function tourPoints({ points }: TourClients): Promise<void> {
