@@ -50,6 +50,7 @@ const badReasons = [text(129), "あ".repeat(43)];
 const badPoints = [0n, -1n, 1_000_000_001n, 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)];
 const badTotals = [-1n, 10n ** 15n + 1n, 2n ** 63n - 1n, -(2n ** 63n)];
 const nanos = [-1, 1_000_000_000, 2_147_483_647, -2_147_483_648];
+const badDigests = [text(42), text(44), `${text(42)}=`, `${text(42)}/`];
 const badEncodings = ["sjis", "SHIFT_JIS", "utf8"];
 const badTimes = [
   {},
@@ -154,6 +155,7 @@ const bad: Record<string, readonly unknown[]> = {
     Array.from({ length: 101 }, (_, i) => ({ ownerId: `o${i}` })),
   ],
   "Watch.known_version": [-1n, -(2n ** 63n)],
+  "ListActsRequest.user_id": badIds128.slice(1),
   // An event may have no actor, and its label may be empty.
   "NotifyRequest.user_id": badIds128.slice(1),
   "NotifyRequest.display_name": [text(4_097), "あ".repeat(1_366), ...invisible],
@@ -235,7 +237,9 @@ const bad: Record<string, readonly unknown[]> = {
   "*.replaced_revision": [-1, -2_147_483_648],
   "GetBulkGrantSummaryRequest.revision": [-1, 1_000_000],
   "ListBulkGrantRowsRequest.revision": [-1, -2_147_483_648],
-  "*.digest": ["", text(42), text(44), `${text(42)}=`, `${text(42)}/`],
+  "*.digest": ["", ...badDigests],
+  // Empty means whatever revision is current.
+  "RejectBulkGrantRequest.digest": badDigests,
   // Unset means as soon as it is approved.
   "Header.execute_time": badTimes,
   ...{ "Header.encoding": badEncodings, "CheckSheetRequest.encoding": badEncodings },
