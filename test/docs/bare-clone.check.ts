@@ -184,7 +184,7 @@ test("docs/call/cli.md", async () => {
     if (answer) compare(output, answer);
     printed.push(output);
   }
-  const [doctor, , reserved = "", until, , submitted, approved] = printed;
+  const [doctor, , reserved = "", until, , requested, submitted, approved] = printed;
   expect(doctor).not.toContain("FAILED");
   const [reservation, entry = "", available] = reserved.trim().split("\n");
   expect(reservation).toMatch(/^PENDING: 50 points for hana at .* \(reservation xmas-hana\)$/);
@@ -193,6 +193,7 @@ test("docs/call/cli.md", async () => {
   expect(until).toBe("granted 120 points to hana (event order-19), balance 240\n");
   const manifest = join(clone.folder, "exports/default/2026-10/manifest.json");
   expect(JSON.parse(await readFile(manifest, "utf8"))).toMatchObject({ parts: [] });
+  expect(requested).toContain("Grant 500 points to aoi");
   expect(submitted).toBe("spring: VALIDATING, revision 1, 2 rows, 150 points\n");
   expect(approved).toContain("all granted");
 });
