@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { MockActivityEnvironment } from "@temporalio/testing";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { createActivities } from "../../activities/index.ts";
 import { type Item, projection, type TableModel, tableModel } from "../../bench/capacity.ts";
 import { createMeter, type Meter, type Usage } from "../../bench/meter.ts";
@@ -37,7 +37,7 @@ import {
 import { noObservers } from "../support/fixtures/no-observers.ts";
 import { sweepAll } from "../support/fixtures/sweep-overdue.ts";
 import { noWorkflows } from "../support/servers/no-workflows.ts";
-import { startServer, type TestServer } from "../support/servers/server.ts";
+import { composeWorker, startServer, type TestServer } from "../support/servers/server.ts";
 
 const calls = 4;
 
@@ -315,7 +315,8 @@ test("the month end of an account with points that expire", async () => {
 
 test("an idle pass and an idle sweep, and what a further program adds to them", async () => {
   const idle = await open(false);
-  const { deps } = idle.server;
+  const { deps, close } = composeWorker(idle.server);
+  onTestFinished(close);
   const program = await deps.programs.get("default");
   // In a minute of the day in which the first program does not have its turn.
   const wall = Math.floor(Date.now() / dayMs) * dayMs - 60_000;
