@@ -25,6 +25,7 @@ export function checkedRows(raws: readonly RawRow[], name: string, cap: number):
     else if (userId.includes("#")) codes.push("USER_MALFORMED");
     else if (users.has(userId)) codes.push("USER_TWICE");
     if (points === "") codes.push("POINTS_MISSING");
+    else if (/^0+$/.test(points)) codes.push("POINTS_ZERO");
     else if (!/^[1-9]\d*$/.test(points)) codes.push("POINTS_MALFORMED");
     else if (Number(points) > cap) codes.push("POINTS_ABOVE_CAP");
     if (reason.length > 128) codes.push("REASON_TOO_LONG");
