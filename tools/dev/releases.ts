@@ -17,4 +17,4 @@ export const releases: readonly Release[] = [];
  * (test/soak/upgrade.soak.ts) starts it, and test/previous lists its stored items and histories.
  */
 export const previousCommit: string =
-  releases.at(-1)?.commit ?? "5bccb27e727aed47d64ad61516472f51ac104824";
+  releases.at(-1)?.commit ?? "5b295878d06850452c42efa7880f2910b8ef014d";
