@@ -9,7 +9,8 @@ export default defineConfig({
     ...shared,
     provide: { ...shared.provide, soak: "short" },
     include: ["test/soak/**/*.soak.ts"],
-    // Most of them wait for most of their time; more would keep two slow cores from their turns.
-    maxWorkers: 3,
+    // Three of them use two cores for two thirds of the time; more than four would keep slow cores
+    // from their turns.
+    maxWorkers: 4,
   },
 });
