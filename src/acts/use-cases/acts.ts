@@ -33,9 +33,8 @@ export function putActOnce(
   time: Instant,
   changed: Changed,
 ): void {
-  if (!audit) return;
-  const act = { ...changed, ...audit, time };
-  if (!tx.get(actRef(act))) tx.put(actRef(act), act);
+  if (!audit || tx.get(actRef({ ...changed, ...audit, time }))) return;
+  putAct(tx, { audit }, time, changed);
 }
 
 /** The acts that are listed: of a program in a window. */

@@ -66,8 +66,8 @@ export async function checkSheet(
   content: SheetContent,
 ): Promise<SheetCheck> {
   const { programId, bulkGrantId, executeTime, expireMonth, encoding, skipZero } = name;
-  const { maxTotalPoints, refusedWarnings, ...rules } = await getBulkRules(deps, programId);
-  const { maxPointsPerRow, userIdPattern } = rules;
+  const rules = await getBulkRules(deps, programId);
+  const { maxTotalPoints, refusedWarnings, maxPointsPerRow, userIdPattern } = rules;
   if (executeTime !== undefined) checkExecuteTime(executeTime, (await deps.clock.now()).wall);
   const findings = createFindings();
   const digest = createRowsDigest();

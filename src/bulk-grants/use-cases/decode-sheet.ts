@@ -17,7 +17,6 @@ export const tooLong = Symbol("a line that is too long");
 const lf = 10;
 const cr = 13;
 const utf8Bom = Buffer.from([0xef, 0xbb, 0xbf]);
-const utf16Boms = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 /** How the workbooks of Excel begin that are not read: .xls, and those with a password. */
 const oldWorkbook = Buffer.from([0xd0, 0xcf, 0x11, 0xe0]);
 
@@ -56,6 +55,7 @@ export function decodeSheet(
   };
 }
 
+/** The byte order by the BOM of UTF-16; undefined without one. */
 const byteOrderOf = (start: Buffer): "le" | "be" | undefined => {
   const isLittle = start[0] === 0xff && start[1] === 0xfe;
   return isLittle ? "le" : start[0] === 0xfe && start[1] === 0xff ? "be" : undefined;
@@ -186,7 +186,7 @@ function createLineDecoder(named: LineEncoding | undefined) {
   function refuseNul(lines: Buffer): void {
     const begins = (start: Buffer) => line === 1 && lines.subarray(0, start.length).equals(start);
     if (begins(oldWorkbook)) throw problem("NUL_BYTE", oldWorkbookText);
-    if (utf16Boms.some(begins) || isUtf16(lines))
+    if ((line === 1 && byteOrderOf(lines)) || isUtf16(lines))
       throw problem("NUL_BYTE", `the sheet is in UTF-16; name it, or ${saveAs}`);
     if (lines.includes(0)) throw problem("NUL_BYTE", "a NUL byte; the sheet has to be text");
   }

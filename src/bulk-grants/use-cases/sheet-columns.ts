@@ -30,12 +30,14 @@ const optional = [
 export type Column = (typeof required)[number] | (typeof optional)[number];
 
 /** Those that are read. */
-const isRead: ReadonlySet<string> = new Set<Column>([
+export const columnsRead: readonly Column[] = [
   ...required,
   "reason",
   "expire_month",
   "bulk_grant_id",
-]);
+];
+
+const isRead: ReadonlySet<string> = new Set(columnsRead);
 
 /** Other names of columns, as programs and people write them. */
 const aliases: ReadonlyMap<string, Column> = new Map([

@@ -1,14 +1,12 @@
 /** The problems of the cells of a workbook, and the names of the cells that have them. */
 import { cutToBytes } from "../../platform/words/display-text.ts";
 import type { RowProblem, SheetRow } from "../rules/sheet.ts";
+import { columnsRead } from "./sheet-columns.ts";
 import type { SheetRecord } from "./split-records.ts";
 import { cellName } from "./workbook/cell-names.ts";
 
 /** The index of each column that the sheet has, by its name. */
 type Columns = ReadonlyMap<string, number>;
-
-/** The columns that are read. */
-const readColumns = ["user_id", "points", "reason", "expire_month", "bulk_grant_id"] as const;
 
 /** Less than of a CSV, because a block of such rows is near the limit of an item. */
 const maxMalformedBytes = 128;
@@ -31,7 +29,7 @@ export function faultsIn(
 ): ReadonlyMap<number, RowProblem> {
   if (!workbook || workbook.faults.size === 0) return none;
   const found = new Map<number, RowProblem>();
-  for (const name of readColumns) {
+  for (const name of columnsRead) {
     const column = columns.get(name) ?? -1;
     const fault = workbook.faults.get(column);
     if (!fault || (fault.isNumber && name === "points")) continue;

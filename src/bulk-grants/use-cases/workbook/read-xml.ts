@@ -76,7 +76,7 @@ export async function* readXml(
   parser.on("cdata", onText);
 
   const parse = (slice?: Uint8Array) =>
-    orRefusal(name, () => {
+    refuseUnparsed(name, () => {
       parser.write(decoder.decode(slice, { stream: slice !== undefined }));
       if (!slice) parser.close();
     });
@@ -105,7 +105,7 @@ function attributeOf(
 }
 
 /** Calls a function of the parser, and turns its errors into refusals. */
-function orRefusal(name: string, parse: () => void): void {
+function refuseUnparsed(name: string, parse: () => void): void {
   try {
     parse();
   } catch (error) {

@@ -26,7 +26,7 @@ export interface Parts {
  * than its size. Refusals: INVALID_REQUEST with WORKBOOK_UNREADABLE or TOO_LARGE.
  */
 export async function openParts(file: Buffer): Promise<Parts> {
-  const zip = await orRefusal(fromBufferPromise(file, { lazyEntries: true, autoClose: false }));
+  const zip = await refuseDamaged(fromBufferPromise(file, { lazyEntries: true, autoClose: false }));
   const entries = await readDirectory(zip);
   let inflatedBytes = 0;
 
@@ -53,7 +53,7 @@ async function readDirectory(zip: ZipFile): Promise<ReadonlyMap<string, Entry>> 
   const entries = new Map<string, Entry>();
   const each = zip.eachEntry();
   for (;;) {
-    const { value: entry, done } = await orRefusal(each.next());
+    const { value: entry, done } = await refuseDamaged(each.next());
     if (done) return entries;
     const key = keyOf(entry.fileName);
     // Readers of zip files differ in which of two entries they take.
@@ -66,7 +66,7 @@ async function readDirectory(zip: ZipFile): Promise<ReadonlyMap<string, Entry>> 
 async function contentOf(file: Buffer, zip: ZipFile, entry: Entry): Promise<Buffer> {
   if (entry.isEncrypted()) throw workbookError("the workbook has a password; save it without");
   const reading = zip.readLocalFileHeaderPromise(entry, { minimal: true });
-  const { fileDataStart: start } = await orRefusal(reading);
+  const { fileDataStart: start } = await refuseDamaged(reading);
   return file.subarray(start, start + entry.compressedSize);
 }
 
@@ -83,7 +83,7 @@ async function* inflate(entry: Entry, content: Buffer): AsyncGenerator<Uint8Arra
   const chunks = inflating[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const { value, done } = await orRefusal(chunks.next());
+      const { value, done } = await refuseDamaged(chunks.next());
       if (done) return;
       yield value;
     }
@@ -110,8 +110,8 @@ async function* checked(
 const damaged = (what: string) =>
   workbookError(`the workbook is damaged (${what}); open it in Excel and save it again`);
 
-/** The result, or the refusal of a damaged file instead of an error of the library. */
-async function orRefusal<T>(reading: Promise<T>): Promise<T> {
+/** Returns the result. Refuses the file as damaged instead of throwing an error of the library. */
+async function refuseDamaged<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading;
   } catch (error) {
