@@ -12,6 +12,7 @@ import { createObjectSource } from "./bulk-grants/sources/objects.ts";
 import { createDynamoSheetStore } from "./bulk-grants/store/sheet-store.ts";
 import { progressOf } from "./bulk-grants/use-cases/queries.ts";
 import { createDueHours } from "./due/runtime/due-hours.ts";
+import { createEventLog } from "./events/store/event-log.ts";
 import { createAnnouncements } from "./feed/announce/announcements.ts";
 import { createTargetOwnerCache } from "./feed/runtime/target-owner-cache.ts";
 import { createUnreadCountStreams } from "./feed/runtime/unread-counts.ts";
@@ -243,6 +244,7 @@ export function compose(
       unreadCounts,
       bulkGrantStreams,
       sheets: createDynamoSheetStore(clients, names),
+      eventLog: createEventLog(clients.retrying, names("events")),
       exportDestinations: composeDestinations(config),
       exportFormat,
       reporter,

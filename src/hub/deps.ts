@@ -1,2 +1,2 @@
 /** The dependencies of all features: those of the last one, which extend those before it. */
-export type { Deps, Reader, WorkerDeps, Workflows } from "../bulk-grants/ports/deps.ts";
+export type { Deps, Reader, WorkerDeps, Workflows } from "../events/ports/deps.ts";

@@ -13,6 +13,7 @@ import {
 } from "../bulk-grants/store/codecs/bulk-grants.ts";
 import { bulkSummary } from "../bulk-grants/store/codecs/bulk-summaries.ts";
 import { dueHour, pendingStart } from "../due/store/codecs/due.ts";
+import { subscription } from "../events/store/codecs/subscriptions.ts";
 import {
   eventActor,
   eventOwner,
@@ -94,6 +95,7 @@ export const codecs: Codecs = {
   earlierRuleChange,
   pointsWindow,
   act,
+  subscription,
   testClock,
   lease,
   installation,

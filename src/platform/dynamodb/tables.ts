@@ -9,6 +9,7 @@ export const tables = [
   "reactions",
   "notifications",
   "acts",
+  "events",
 ] as const;
 
 export type Table = (typeof tables)[number];

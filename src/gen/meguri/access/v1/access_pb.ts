@@ -15,7 +15,55 @@ import type { UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/access/v1/access.proto.
  */
 export const file_meguri_access_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("Ch1tZWd1cmkvYWNjZXNzL3YxL2FjY2Vzcy5wcm90bxIQbWVndXJpLmFjY2Vzcy52MSpuCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABIQCgxST0xFX1BST0dSQU0QARINCglST0xFX1VTRVIQAhIOCgpST0xFX09XTkVSEAMSDgoKUk9MRV9BQ1RPUhAEEg8KC1JPTEVfVEFSR0VUEAU6ZwoSZGVmYXVsdF90aW1lX2xpbWl0EhwuZ29vZ2xlLnByb3RvYnVmLkZpbGVPcHRpb25zGLSHAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25SEGRlZmF1bHRUaW1lTGltaXQ6TAoSZGVmYXVsdF9ib2R5X2xpbWl0EhwuZ29vZ2xlLnByb3RvYnVmLkZpbGVPcHRpb25zGLWHAyABKAVSEGRlZmF1bHRCb2R5TGltaXQ6NgoFc2NvcGUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi2hwMgASgJUgVzY29wZTpaCgp0aW1lX2xpbWl0Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYt4cDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvblIJdGltZUxpbWl0Oj8KCmJvZHlfbGltaXQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi4hwMgASgFUglib2R5TGltaXQ6OgoHYXVkaXRlZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLqHAyABKAhSB2F1ZGl0ZWQ6SwoEcm9sZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYuYcDIAEoDjIWLm1lZ3VyaS5hY2Nlc3MudjEuUm9sZVIEcm9sZUI7Wi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9hY2Nlc3MvdjE7YWNjZXNzdjGiuxgCCAqouxiAgARiBnByb3RvMw", [file_google_protobuf_descriptor, file_google_protobuf_duration]);
+  fileDesc("Ch1tZWd1cmkvYWNjZXNzL3YxL2FjY2Vzcy5wcm90bxIQbWVndXJpLmFjY2Vzcy52MSpnCghQZXJzb25hbBIYChRQRVJTT05BTF9VTlNQRUNJRklFRBAAEhMKD1BFUlNPTkFMX1JFQVNPThABEhkKFVBFUlNPTkFMX0RJU1BMQVlfTkFNRRACEhEKDVBFUlNPTkFMX1RFWFQQAypuCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABIQCgxST0xFX1BST0dSQU0QARINCglST0xFX1VTRVIQAhIOCgpST0xFX09XTkVSEAMSDgoKUk9MRV9BQ1RPUhAEEg8KC1JPTEVfVEFSR0VUEAU6ZwoSZGVmYXVsdF90aW1lX2xpbWl0EhwuZ29vZ2xlLnByb3RvYnVmLkZpbGVPcHRpb25zGLSHAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25SEGRlZmF1bHRUaW1lTGltaXQ6TAoSZGVmYXVsdF9ib2R5X2xpbWl0EhwuZ29vZ2xlLnByb3RvYnVmLkZpbGVPcHRpb25zGLWHAyABKAVSEGRlZmF1bHRCb2R5TGltaXQ6NgoFc2NvcGUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi2hwMgASgJUgVzY29wZTpaCgp0aW1lX2xpbWl0Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYt4cDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvblIJdGltZUxpbWl0Oj8KCmJvZHlfbGltaXQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi4hwMgASgFUglib2R5TGltaXQ6OgoHYXVkaXRlZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLqHAyABKAhSB2F1ZGl0ZWQ6SwoEcm9sZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYuYcDIAEoDjIWLm1lZ3VyaS5hY2Nlc3MudjEuUm9sZVIEcm9sZTpXCghwZXJzb25hbBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYu4cDIAEoDjIaLm1lZ3VyaS5hY2Nlc3MudjEuUGVyc29uYWxSCHBlcnNvbmFsQjtaLW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL2FjY2Vzcy92MTthY2Nlc3N2MaK7GAIICqi7GICABGIGcHJvdG8z", [file_google_protobuf_descriptor, file_google_protobuf_duration]);
+
+/**
+ * Personal says which text of or about people a field has. Ids of users are no such text.
+ *
+ * @generated from enum meguri.access.v1.Personal
+ */
+export const Personal = {
+  /**
+   * None.
+   *
+   * @generated from enum value: PERSONAL_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Why somebody did something, in the words of a person.
+   *
+   * @generated from enum value: PERSONAL_REASON = 1;
+   */
+  REASON: 1,
+
+  /**
+   * The name of a person.
+   *
+   * @generated from enum value: PERSONAL_DISPLAY_NAME = 2;
+   */
+  DISPLAY_NAME: 2,
+
+  /**
+   * A title, a link or another text that people have written.
+   *
+   * @generated from enum value: PERSONAL_TEXT = 3;
+   */
+  TEXT: 3,
+} as const;
+
+/**
+ * Personal says which text of or about people a field has. Ids of users are no such text.
+ *
+ * @generated from enum meguri.access.v1.Personal
+ */
+export type Personal = (typeof Personal)[keyof typeof Personal] | UnknownEnum;
+
+/**
+ * Describes the enum meguri.access.v1.Personal.
+ */
+export const PersonalSchema: GenEnum<Personal> = /*@__PURE__*/
+  enumDesc(file_meguri_access_v1_access, 0);
 
 /**
  * Role says what a field of a request names.
@@ -77,7 +125,7 @@ export type Role = (typeof Role)[keyof typeof Role] | UnknownEnum;
  * Describes the enum meguri.access.v1.Role.
  */
 export const RoleSchema: GenEnum<Role> = /*@__PURE__*/
-  enumDesc(file_meguri_access_v1_access, 0);
+  enumDesc(file_meguri_access_v1_access, 1);
 
 /**
  * The time_limit of methods that have none of their own. Only this file has it.
@@ -141,4 +189,12 @@ export const audited: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
  */
 export const role: GenExtension<FieldOptions, Role> = /*@__PURE__*/
   extDesc(file_meguri_access_v1_access, 6);
+
+/**
+ * Which text of or about people a field has that events leave out unless it is asked for.
+ *
+ * @generated from extension: meguri.access.v1.Personal personal = 50107;
+ */
+export const personal: GenExtension<FieldOptions, Personal> = /*@__PURE__*/
+  extDesc(file_meguri_access_v1_access, 7);
 

@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/programs/v1/program.proto.
  */
 export const file_meguri_programs_v1_program: GenFile = /*@__PURE__*/
-  fileDesc("CiBtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbS5wcm90bxISbWVndXJpLnByb2dyYW1zLnYxIvcTCgdQcm9ncmFtEiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEqOowAci7GAESEQoJdGltZV96b25lGAIgASgJEiIKD2xpZmV0aW1lX21vbnRocxgDIAEoBUIJukgGGgQYJCgAEkQKEGxpZmV0aW1lX2NoYW5nZXMYBCADKAsyKi5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5MaWZldGltZUNoYW5nZRIvCgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASRwoRcmVzZXJ2YXRpb25fcGF1c2UYBiABKAsyLC5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5SZXNlcnZhdGlvblBhdXNlEjQKB25vdGljZXMYByABKAsyIy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5Ob3RpY2VzEjkKCmJ1bGtfcnVsZXMYCCABKAsyJS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXMSFQoEZXRhZxgJIAEoCUIHukgEcgIYQBIvChdyZXNlcnZhdGlvbl9zaGFyZF9jb3VudBgLIAEoBUIOukgLGgkwADAQMEAwgAISPQoMcnVsZXNfY2hhbmdlGAogASgLMicubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uUnVsZXNDaGFuZ2UaXQoOTGlmZXRpbWVDaGFuZ2USFwoPbGlmZXRpbWVfbW9udGhzGAEgASgFEjIKDmVmZmVjdGl2ZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBqmAQoQUmVzZXJ2YXRpb25QYXVzZRIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCgZjYWxsZXIYAiABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIOCgZyZWFzb24YAyABKAkSLgoKZmluYWxfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaQgoHTm90aWNlcxIeCgtleHBpcnlfZGF5cxgBIAEoBUIJukgGGgQYGygAEhcKD3Jlc2VydmVkX2dyYW50cxgCIAEoCBrHBAoJQnVsa1J1bGVzEikKEm1heF9wb2ludHNfcGVyX3JvdxgBIAEoA0INukgKIggYgJTr3AMoABIqChBtYXhfdG90YWxfcG9pbnRzGAIgASgDQhC6SA0iCxiAgJqm6q/jASgAEksKBXRpZXJzGAMgAygLMjIubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uQnVsa1J1bGVzLkFwcHJvdmFsVGllckIIukgFkgECEAUSLwoXcmVxdWlyZWRfYXBwcm92YWxfY291bnQYBCABKAVCCbpIBhoEGAIoAEgAiAEBEiMKB3NvdXJjZXMYBSADKAlCErpID5IBDBAQGAEiBnIE8OowARJCCg5sb3dlcmluZ19kZWxheRgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIPukgMqgEJIgUIgJqeATIAEiUKD3VzZXJfaWRfcGF0dGVybhgHIAEoCUIMukgJcgfQ6jABKIACEiwKEHJlZnVzZWRfd2FybmluZ3MYCCADKAlCErpID5IBDBAHGAEiBnIEyOswARqKAQoMQXBwcm92YWxUaWVyEioKEG1heF90b3RhbF9wb2ludHMYASABKANCELpIDSILGICAmqbqr+MBKAESMgoXcmVxdWlyZWRfYXBwcm92YWxfY291bnQYAiABKAVCDLpICcgBARoEGAIoAEgAiAEBQhoKGF9yZXF1aXJlZF9hcHByb3ZhbF9jb3VudEIaChhfcmVxdWlyZWRfYXBwcm92YWxfY291bnQakQEKBVJ1bGVzEhcKD2xpZmV0aW1lX21vbnRocxgBIAEoBRI0Cgdub3RpY2VzGAIgASgLMiMubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uTm90aWNlcxI5CgpidWxrX3J1bGVzGAMgASgLMiUubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uQnVsa1J1bGVzGq8HCgtSdWxlc0NoYW5nZRIOCgZudW1iZXIYASABKAMSPAoFc3RhdGUYAiABKA4yLS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5SdWxlc0NoYW5nZS5TdGF0ZRI5Cg5wcmV2aW91c19ydWxlcxgDIAEoCzIhLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtLlJ1bGVzEjAKBXJ1bGVzGAQgASgLMiEubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uUnVsZXMSDwoHZGVsYXllZBgFIAEoCBIqCghwcm9wb3NlchgGIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEjAKDHByb3Bvc2VfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAggASgJEh8KF3JlcXVpcmVkX2FwcHJvdmFsX2NvdW50GAkgASgFEjcKE2ZpbmFsX2FwcHJvdmFsX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkMKCWFwcHJvdmFscxgLIAMoCzIwLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtLlJ1bGVzQ2hhbmdlLkFwcHJvdmFsEjIKDmVmZmVjdGl2ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI4CgNlbmQYDSABKAsyKy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5SdWxlc0NoYW5nZS5FbmQSDgoGZGlnZXN0GA4gASgJGm4KCEFwcHJvdmFsEigKBmNhbGxlchgBIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgDIAEoCRppCgNFbmQSKAoGY2FsbGVyGAEgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISKAoEdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAMgASgJIm4KBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEgoOU1RBVEVfUFJPUE9TRUQQARISCg5TVEFURV9JTl9GT1JDRRACEhIKDlNUQVRFX1JFSkVDVEVEEAMSEgoOU1RBVEVfUkVQTEFDRUQQBEIzWjFtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wcm9ncmFtcy92MTtwcm9ncmFtc3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_access_v1_caller, file_meguri_rules_v1_rules]);
+  fileDesc("CiBtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbS5wcm90bxISbWVndXJpLnByb2dyYW1zLnYxIp8VCgdQcm9ncmFtEiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEqOowAci7GAESEQoJdGltZV96b25lGAIgASgJEiIKD2xpZmV0aW1lX21vbnRocxgDIAEoBUIJukgGGgQYJCgAEkQKEGxpZmV0aW1lX2NoYW5nZXMYBCADKAsyKi5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5MaWZldGltZUNoYW5nZRIvCgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASRwoRcmVzZXJ2YXRpb25fcGF1c2UYBiABKAsyLC5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5SZXNlcnZhdGlvblBhdXNlEjQKB25vdGljZXMYByABKAsyIy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5Ob3RpY2VzEjkKCmJ1bGtfcnVsZXMYCCABKAsyJS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXMSFQoEZXRhZxgJIAEoCUIHukgEcgIYQBIvChdyZXNlcnZhdGlvbl9zaGFyZF9jb3VudBgLIAEoBUIOukgLGgkwADAQMEAwgAISPQoMcnVsZXNfY2hhbmdlGAogASgLMicubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uUnVsZXNDaGFuZ2USQQoOYmFsYW5jZV9saW1pdHMYDCABKAsyKS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CYWxhbmNlTGltaXRzGl0KDkxpZmV0aW1lQ2hhbmdlEhcKD2xpZmV0aW1lX21vbnRocxgBIAEoBRIyCg5lZmZlY3RpdmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAapgEKEFJlc2VydmF0aW9uUGF1c2USKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoGY2FsbGVyGAIgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISDgoGcmVhc29uGAMgASgJEi4KCmZpbmFsX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGkIKB05vdGljZXMSHgoLZXhwaXJ5X2RheXMYASABKAVCCbpIBhoEGBsoABIXCg9yZXNlcnZlZF9ncmFudHMYAiABKAgaYwoNQmFsYW5jZUxpbWl0cxIoCgViZWxvdxgBIAMoA0IZukgWkgETEAgYASINIgsYgICapuqv4wEoARIoCgVhYm92ZRgCIAMoA0IZukgWkgETEAgYASINIgsYgICapuqv4wEoABrHBAoJQnVsa1J1bGVzEikKEm1heF9wb2ludHNfcGVyX3JvdxgBIAEoA0INukgKIggYgJTr3AMoABIqChBtYXhfdG90YWxfcG9pbnRzGAIgASgDQhC6SA0iCxiAgJqm6q/jASgAEksKBXRpZXJzGAMgAygLMjIubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uQnVsa1J1bGVzLkFwcHJvdmFsVGllckIIukgFkgECEAUSLwoXcmVxdWlyZWRfYXBwcm92YWxfY291bnQYBCABKAVCCbpIBhoEGAIoAEgAiAEBEiMKB3NvdXJjZXMYBSADKAlCErpID5IBDBAQGAEiBnIE8OowARJCCg5sb3dlcmluZ19kZWxheRgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIPukgMqgEJIgUIgJqeATIAEiUKD3VzZXJfaWRfcGF0dGVybhgHIAEoCUIMukgJcgfQ6jABKIACEiwKEHJlZnVzZWRfd2FybmluZ3MYCCADKAlCErpID5IBDBAHGAEiBnIEyOswARqKAQoMQXBwcm92YWxUaWVyEioKEG1heF90b3RhbF9wb2ludHMYASABKANCELpIDSILGICAmqbqr+MBKAESMgoXcmVxdWlyZWRfYXBwcm92YWxfY291bnQYAiABKAVCDLpICcgBARoEGAIoAEgAiAEBQhoKGF9yZXF1aXJlZF9hcHByb3ZhbF9jb3VudEIaChhfcmVxdWlyZWRfYXBwcm92YWxfY291bnQakQEKBVJ1bGVzEhcKD2xpZmV0aW1lX21vbnRocxgBIAEoBRI0Cgdub3RpY2VzGAIgASgLMiMubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uTm90aWNlcxI5CgpidWxrX3J1bGVzGAMgASgLMiUubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uQnVsa1J1bGVzGq8HCgtSdWxlc0NoYW5nZRIOCgZudW1iZXIYASABKAMSPAoFc3RhdGUYAiABKA4yLS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5SdWxlc0NoYW5nZS5TdGF0ZRI5Cg5wcmV2aW91c19ydWxlcxgDIAEoCzIhLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtLlJ1bGVzEjAKBXJ1bGVzGAQgASgLMiEubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uUnVsZXMSDwoHZGVsYXllZBgFIAEoCBIqCghwcm9wb3NlchgGIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEjAKDHByb3Bvc2VfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAggASgJEh8KF3JlcXVpcmVkX2FwcHJvdmFsX2NvdW50GAkgASgFEjcKE2ZpbmFsX2FwcHJvdmFsX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkMKCWFwcHJvdmFscxgLIAMoCzIwLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtLlJ1bGVzQ2hhbmdlLkFwcHJvdmFsEjIKDmVmZmVjdGl2ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI4CgNlbmQYDSABKAsyKy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5SdWxlc0NoYW5nZS5FbmQSDgoGZGlnZXN0GA4gASgJGm4KCEFwcHJvdmFsEigKBmNhbGxlchgBIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgDIAEoCRppCgNFbmQSKAoGY2FsbGVyGAEgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISKAoEdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAMgASgJIm4KBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEgoOU1RBVEVfUFJPUE9TRUQQARISCg5TVEFURV9JTl9GT1JDRRACEhIKDlNUQVRFX1JFSkVDVEVEEAMSEgoOU1RBVEVfUkVQTEFDRUQQBEIzWjFtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wcm9ncmFtcy92MTtwcm9ncmFtc3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_access_v1_caller, file_meguri_rules_v1_rules]);
 
 /**
  * Program is a points program: the calendar and the lifetime that all accounts in it share.
@@ -112,6 +112,14 @@ export type Program = Message<"meguri.programs.v1.Program"> & {
    * @generated from field: meguri.programs.v1.Program.RulesChange rules_change = 10;
    */
   rulesChange?: Program_RulesChange | undefined;
+
+  /**
+   * The limits whose crossings are events. Unset means none. A change is in force for what is read a
+   * minute later.
+   *
+   * @generated from field: meguri.programs.v1.Program.BalanceLimits balance_limits = 12;
+   */
+  balanceLimits?: Program_BalanceLimits | undefined;
 };
 
 /**
@@ -225,6 +233,37 @@ export const Program_NoticesSchema: GenMessage<Program_Notices> = /*@__PURE__*/
   messageDesc(file_meguri_programs_v1_program, 0, 2);
 
 /**
+ * BalanceLimits are the limits of the available points of an account whose crossings are events of
+ * the type points.balance_crossed.
+ *
+ * @generated from message meguri.programs.v1.Program.BalanceLimits
+ */
+export type Program_BalanceLimits = Message<"meguri.programs.v1.Program.BalanceLimits"> & {
+  /**
+   * An account that had this many points or more and has fewer now has crossed it: at most 8 limits
+   * of 1 to 1,000,000,000,000,000 points, each once, in any order; in order in an answer.
+   *
+   * @generated from field: repeated int64 below = 1;
+   */
+  below: bigint[];
+
+  /**
+   * An account that had this many points or fewer and has more now has crossed it: at most 8 limits
+   * of 0 to 1,000,000,000,000,000 points, each once, in any order; in order in an answer.
+   *
+   * @generated from field: repeated int64 above = 2;
+   */
+  above: bigint[];
+};
+
+/**
+ * Describes the message meguri.programs.v1.Program.BalanceLimits.
+ * Use `create(Program_BalanceLimitsSchema)` to create a new message.
+ */
+export const Program_BalanceLimitsSchema: GenMessage<Program_BalanceLimits> = /*@__PURE__*/
+  messageDesc(file_meguri_programs_v1_program, 0, 3);
+
+/**
  * BulkRules say what bulk grants of a program may grant, and how many people have to approve
  * them. The caps are those in force when a bulk grant is submitted; of the approvals, it needs
  * those in force until it has them, whenever that is more.
@@ -305,7 +344,7 @@ export type Program_BulkRules = Message<"meguri.programs.v1.Program.BulkRules"> 
  * Use `create(Program_BulkRulesSchema)` to create a new message.
  */
 export const Program_BulkRulesSchema: GenMessage<Program_BulkRules> = /*@__PURE__*/
-  messageDesc(file_meguri_programs_v1_program, 0, 3);
+  messageDesc(file_meguri_programs_v1_program, 0, 4);
 
 /**
  * ApprovalTier says how many approvals bulk grants up to a total need.
@@ -337,7 +376,7 @@ export type Program_BulkRules_ApprovalTier = Message<"meguri.programs.v1.Program
  * Use `create(Program_BulkRules_ApprovalTierSchema)` to create a new message.
  */
 export const Program_BulkRules_ApprovalTierSchema: GenMessage<Program_BulkRules_ApprovalTier> = /*@__PURE__*/
-  messageDesc(file_meguri_programs_v1_program, 0, 3, 0);
+  messageDesc(file_meguri_programs_v1_program, 0, 4, 0);
 
 /**
  * Rules is what other people have to approve before it changes.
@@ -372,7 +411,7 @@ export type Program_Rules = Message<"meguri.programs.v1.Program.Rules"> & {
  * Use `create(Program_RulesSchema)` to create a new message.
  */
 export const Program_RulesSchema: GenMessage<Program_Rules> = /*@__PURE__*/
-  messageDesc(file_meguri_programs_v1_program, 0, 4);
+  messageDesc(file_meguri_programs_v1_program, 0, 5);
 
 /**
  * RulesChange is one change of the rules of a program: who wants which, and who approved.
@@ -485,7 +524,7 @@ export type Program_RulesChange = Message<"meguri.programs.v1.Program.RulesChang
  * Use `create(Program_RulesChangeSchema)` to create a new message.
  */
 export const Program_RulesChangeSchema: GenMessage<Program_RulesChange> = /*@__PURE__*/
-  messageDesc(file_meguri_programs_v1_program, 0, 5);
+  messageDesc(file_meguri_programs_v1_program, 0, 6);
 
 /**
  * Approval is the approval of a change by one person.
@@ -520,7 +559,7 @@ export type Program_RulesChange_Approval = Message<"meguri.programs.v1.Program.R
  * Use `create(Program_RulesChange_ApprovalSchema)` to create a new message.
  */
 export const Program_RulesChange_ApprovalSchema: GenMessage<Program_RulesChange_Approval> = /*@__PURE__*/
-  messageDesc(file_meguri_programs_v1_program, 0, 5, 0);
+  messageDesc(file_meguri_programs_v1_program, 0, 6, 0);
 
 /**
  * End says who ended a change that was never in force.
@@ -555,7 +594,7 @@ export type Program_RulesChange_End = Message<"meguri.programs.v1.Program.RulesC
  * Use `create(Program_RulesChange_EndSchema)` to create a new message.
  */
 export const Program_RulesChange_EndSchema: GenMessage<Program_RulesChange_End> = /*@__PURE__*/
-  messageDesc(file_meguri_programs_v1_program, 0, 5, 1);
+  messageDesc(file_meguri_programs_v1_program, 0, 6, 1);
 
 /**
  * State says how far a change has come.
@@ -610,5 +649,5 @@ export type Program_RulesChange_State = (typeof Program_RulesChange_State)[keyof
  * Describes the enum meguri.programs.v1.Program.RulesChange.State.
  */
 export const Program_RulesChange_StateSchema: GenEnum<Program_RulesChange_State> = /*@__PURE__*/
-  enumDesc(file_meguri_programs_v1_program, 0, 5, 0);
+  enumDesc(file_meguri_programs_v1_program, 0, 6, 0);
 

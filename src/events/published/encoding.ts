@@ -1,0 +1,18 @@
+/** How the log keeps events: as messages of the contract, one behind another, compressed. */
+import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { type Event, EventSchema } from "../../gen/meguri/events/v1/event_pb.ts";
+
+export function encodeEvents(events: readonly Event[]): Uint8Array {
+  const writer = new BinaryWriter();
+  for (const event of events) writer.bytes(toBinary(EventSchema, event));
+  return deflateRawSync(writer.finish());
+}
+
+export function decodeEvents(bytes: Uint8Array): Event[] {
+  const reader = new BinaryReader(inflateRawSync(bytes));
+  const events: Event[] = [];
+  while (reader.pos < reader.len) events.push(fromBinary(EventSchema, reader.bytes()));
+  return events;
+}
