@@ -15,7 +15,7 @@ import type { UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/access/v1/access.proto.
  */
 export const file_meguri_access_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("Ch1tZWd1cmkvYWNjZXNzL3YxL2FjY2Vzcy5wcm90bxIQbWVndXJpLmFjY2Vzcy52MSpnCghQZXJzb25hbBIYChRQRVJTT05BTF9VTlNQRUNJRklFRBAAEhMKD1BFUlNPTkFMX1JFQVNPThABEhkKFVBFUlNPTkFMX0RJU1BMQVlfTkFNRRACEhEKDVBFUlNPTkFMX1RFWFQQAypuCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABIQCgxST0xFX1BST0dSQU0QARINCglST0xFX1VTRVIQAhIOCgpST0xFX09XTkVSEAMSDgoKUk9MRV9BQ1RPUhAEEg8KC1JPTEVfVEFSR0VUEAU6ZwoSZGVmYXVsdF90aW1lX2xpbWl0EhwuZ29vZ2xlLnByb3RvYnVmLkZpbGVPcHRpb25zGLSHAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25SEGRlZmF1bHRUaW1lTGltaXQ6TAoSZGVmYXVsdF9ib2R5X2xpbWl0EhwuZ29vZ2xlLnByb3RvYnVmLkZpbGVPcHRpb25zGLWHAyABKAVSEGRlZmF1bHRCb2R5TGltaXQ6NgoFc2NvcGUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi2hwMgASgJUgVzY29wZTpaCgp0aW1lX2xpbWl0Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYt4cDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvblIJdGltZUxpbWl0Oj8KCmJvZHlfbGltaXQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi4hwMgASgFUglib2R5TGltaXQ6OgoHYXVkaXRlZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLqHAyABKAhSB2F1ZGl0ZWQ6SwoEcm9sZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYuYcDIAEoDjIWLm1lZ3VyaS5hY2Nlc3MudjEuUm9sZVIEcm9sZTpXCghwZXJzb25hbBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYu4cDIAEoDjIaLm1lZ3VyaS5hY2Nlc3MudjEuUGVyc29uYWxSCHBlcnNvbmFsQjtaLW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL2FjY2Vzcy92MTthY2Nlc3N2MaK7GAIICqi7GICABGIGcHJvdG8z", [file_google_protobuf_descriptor, file_google_protobuf_duration]);
+  fileDesc("Ch1tZWd1cmkvYWNjZXNzL3YxL2FjY2Vzcy5wcm90bxIQbWVndXJpLmFjY2Vzcy52MSpnCghQZXJzb25hbBIYChRQRVJTT05BTF9VTlNQRUNJRklFRBAAEhMKD1BFUlNPTkFMX1JFQVNPThABEhkKFVBFUlNPTkFMX0RJU1BMQVlfTkFNRRACEhEKDVBFUlNPTkFMX1RFWFQQAyqaAQoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASEAoMUk9MRV9QUk9HUkFNEAESDQoJUk9MRV9VU0VSEAISDgoKUk9MRV9PV05FUhADEg4KClJPTEVfQUNUT1IQBBIPCgtST0xFX1RBUkdFVBAFEhMKD1JPTEVfRVZFTlRfVFlQRRAGEhUKEVJPTEVfQUxMX1BST0dSQU1TEAc6ZwoSZGVmYXVsdF90aW1lX2xpbWl0EhwuZ29vZ2xlLnByb3RvYnVmLkZpbGVPcHRpb25zGLSHAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25SEGRlZmF1bHRUaW1lTGltaXQ6TAoSZGVmYXVsdF9ib2R5X2xpbWl0EhwuZ29vZ2xlLnByb3RvYnVmLkZpbGVPcHRpb25zGLWHAyABKAVSEGRlZmF1bHRCb2R5TGltaXQ6NgoFc2NvcGUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi2hwMgASgJUgVzY29wZTpaCgp0aW1lX2xpbWl0Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYt4cDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvblIJdGltZUxpbWl0Oj8KCmJvZHlfbGltaXQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi4hwMgASgFUglib2R5TGltaXQ6OgoHYXVkaXRlZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLqHAyABKAhSB2F1ZGl0ZWQ6SwoEcm9sZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYuYcDIAEoDjIWLm1lZ3VyaS5hY2Nlc3MudjEuUm9sZVIEcm9sZTpXCghwZXJzb25hbBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYu4cDIAEoDjIaLm1lZ3VyaS5hY2Nlc3MudjEuUGVyc29uYWxSCHBlcnNvbmFsOkAKC2ZpZWxkX3Njb3BlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxi8hwMgASgJUgpmaWVsZFNjb3BlQjtaLW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL2FjY2Vzcy92MTthY2Nlc3N2MaK7GAIICqi7GICABGIGcHJvdG8z", [file_google_protobuf_descriptor, file_google_protobuf_duration]);
 
 /**
  * Personal says which text of or about people a field has. Ids of users are no such text.
@@ -112,6 +112,21 @@ export const Role = {
    * @generated from enum value: ROLE_TARGET = 5;
    */
   TARGET: 5,
+
+  /**
+   * A type of events.
+   *
+   * @generated from enum value: ROLE_EVENT_TYPE = 6;
+   */
+  EVENT_TYPE: 6,
+
+  /**
+   * Whether it is about all programs. True is for callers without limits on programs, owners and
+   * actors.
+   *
+   * @generated from enum value: ROLE_ALL_PROGRAMS = 7;
+   */
+  ALL_PROGRAMS: 7,
 } as const;
 
 /**
@@ -182,7 +197,8 @@ export const audited: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
   extDesc(file_meguri_access_v1_access, 5);
 
 /**
- * What a field of a request names. Limits of a token apply to programs, owners and actors.
+ * What a field of a request names. Limits of a token apply to programs, owners, actors and types of
+ * events.
  * Clients derive the key of a call from accounts, owners and targets.
  *
  * @generated from extension: meguri.access.v1.Role role = 50105;
@@ -197,4 +213,13 @@ export const role: GenExtension<FieldOptions, Role> = /*@__PURE__*/
  */
 export const personal: GenExtension<FieldOptions, Personal> = /*@__PURE__*/
   extDesc(file_meguri_access_v1_access, 7);
+
+/**
+ * The scope that the caller's token has to have, beside that of the method, when this field of a
+ * request is set. Only fields of the request itself have one.
+ *
+ * @generated from extension: string field_scope = 50108;
+ */
+export const field_scope: GenExtension<FieldOptions, string> = /*@__PURE__*/
+  extDesc(file_meguri_access_v1_access, 8);
 

@@ -29,7 +29,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/events/v1/event.proto.
  */
 export const file_meguri_events_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("ChxtZWd1cmkvZXZlbnRzL3YxL2V2ZW50LnByb3RvEhBtZWd1cmkuZXZlbnRzLnYxIsYGCgVFdmVudBIKCgJpZBgBIAEoCRIMCgR0eXBlGAIgASgJEg4KBnNvdXJjZRgDIAEoCRIPCgdzdWJqZWN0GAQgASgJEigKBHRpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnByb2dyYW1faWQYBiABKAkSEwoLdHJhY2VwYXJlbnQYByABKAkSDQoFY2F1c2UYCCABKAkSOQoOZW50cnlfcmVjb3JkZWQYCiABKAsyHy5tZWd1cmkuZXZlbnRzLnYxLkVudHJ5UmVjb3JkZWRIABI7Cg9iYWxhbmNlX2Nyb3NzZWQYCyABKAsyIC5tZWd1cmkuZXZlbnRzLnYxLkJhbGFuY2VDcm9zc2VkSAASQwoTcmVzZXJ2YXRpb25fY2hhbmdlZBgMIAEoCzIkLm1lZ3VyaS5ldmVudHMudjEuUmVzZXJ2YXRpb25DaGFuZ2VkSAASNQoMaG9sZF9jaGFuZ2VkGA0gASgLMh0ubWVndXJpLmV2ZW50cy52MS5Ib2xkQ2hhbmdlZEgAEkAKEmJ1bGtfZ3JhbnRfY2hhbmdlZBgOIAEoCzIiLm1lZ3VyaS5ldmVudHMudjEuQnVsa0dyYW50Q2hhbmdlZEgAEjkKDnRhcmdldF9jaGFuZ2VkGA8gASgLMh8ubWVndXJpLmV2ZW50cy52MS5UYXJnZXRDaGFuZ2VkSAASRQoUbm90aWZpY2F0aW9uX2NoYW5nZWQYECABKAsyJS5tZWd1cmkuZXZlbnRzLnYxLk5vdGlmaWNhdGlvbkNoYW5nZWRIABI7Cg9wcm9ncmFtX2NoYW5nZWQYESABKAsyIC5tZWd1cmkuZXZlbnRzLnYxLlByb2dyYW1DaGFuZ2VkSAASLwoJZ2FwX2ZvdW5kGBIgASgLMhoubWVndXJpLmV2ZW50cy52MS5HYXBGb3VuZEgAEjEKCmdhcF9jbG9zZWQYEyABKAsyGy5tZWd1cmkuZXZlbnRzLnYxLkdhcENsb3NlZEgAEj8KEWNoYW5nZV91bnJlYWRhYmxlGBQgASgLMiIubWVndXJpLmV2ZW50cy52MS5DaGFuZ2VVbnJlYWRhYmxlSABCBgoEZGF0YSJiCg1FbnRyeVJlY29yZGVkEhIKCnByb2dyYW1faWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIsCgVlbnRyeRgDIAEoCzIdLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkirwIKDkJhbGFuY2VDcm9zc2VkEhIKCnByb2dyYW1faWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIUCgxsaW1pdF9wb2ludHMYAyABKAMSPQoJZGlyZWN0aW9uGAQgASgOMioubWVndXJpLmV2ZW50cy52MS5CYWxhbmNlQ3Jvc3NlZC5EaXJlY3Rpb24SIQoZcHJldmlvdXNfYXZhaWxhYmxlX3BvaW50cxgFIAEoAxIYChBhdmFpbGFibGVfcG9pbnRzGAYgASgDEhQKDGVudHJ5X251bWJlchgHIAEoAyJQCglEaXJlY3Rpb24SGQoVRElSRUNUSU9OX1VOU1BFQ0lGSUVEEAASEwoPRElSRUNUSU9OX0JFTE9XEAESEwoPRElSRUNUSU9OX0FCT1ZFEAIiZgoSUmVzZXJ2YXRpb25DaGFuZ2VkEhYKDnJlY29yZF92ZXJzaW9uGAEgASgDEjgKC3Jlc2VydmF0aW9uGAIgASgLMiMubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbiJKCgtIb2xkQ2hhbmdlZBIWCg5yZWNvcmRfdmVyc2lvbhgBIAEoAxIjCgRob2xkGAIgASgLMhUubWVndXJpLmhvbGRzLnYxLkhvbGQiugMKEEJ1bGtHcmFudENoYW5nZWQSFgoOcmVjb3JkX3ZlcnNpb24YASABKAMSEgoKcHJvZ3JhbV9pZBgCIAEoCRIVCg1idWxrX2dyYW50X2lkGAMgASgJEjQKBXN0YXRlGAQgASgOMiUubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LlN0YXRlEhAKCHJldmlzaW9uGAUgASgFEhEKCXJvd19jb3VudBgGIAEoBRIUCgx0b3RhbF9wb2ludHMYByABKAMSFgoOYXBwcm92YWxfY291bnQYCCABKAUSHwoXcmVxdWlyZWRfYXBwcm92YWxfY291bnQYCSABKAUSDgoGcGF1c2VkGAogASgIEjYKBnJlc3VsdBgLIAEoCzImLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5SZXN1bHQSKwoJc3VibWl0dGVyGAwgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISLwoLdXBkYXRlX3RpbWUYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKBXRpdGxlGA4gASgJQgTYuxgDIsABCg1UYXJnZXRDaGFuZ2VkEhYKDnJlY29yZF92ZXJzaW9uGAEgASgDEisKBnRhcmdldBgCIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0EjsKBmNvdW50cxgDIAMoCzIrLm1lZ3VyaS5ldmVudHMudjEuVGFyZ2V0Q2hhbmdlZC5Db3VudHNFbnRyeRotCgtDb3VudHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBIuECChNOb3RpZmljYXRpb25DaGFuZ2VkEhAKCG93bmVyX2lkGAEgASgJEhcKD25vdGlmaWNhdGlvbl9pZBgCIAEoCRI0Cgt0YXJnZXRfbmFtZRgDIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZRIMCgRraW5kGAQgASgJEkUKEW5vdGlmaWNhdGlvbl90eXBlGAUgASgOMioubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uLlR5cGUSFQoNaW5ib3hfdmVyc2lvbhgGIAEoAxITCgthY3Rvcl9jb3VudBgHIAEoAxIWCg5sYXRlc3RfdXNlcl9pZBgIIAEoCRIhChNsYXRlc3RfZGlzcGxheV9uYW1lGAkgASgJQgTYuxgCEi0KCXJlYWRfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi/gEKDlByb2dyYW1DaGFuZ2VkEhYKDnJlY29yZF92ZXJzaW9uGAEgASgDEhIKCnByb2dyYW1faWQYAiABKAkSEQoJdGltZV96b25lGAMgASgJEhcKD2xpZmV0aW1lX21vbnRocxgEIAEoBRIbChNyZXNlcnZhdGlvbnNfcGF1c2VkGAUgASgIEjQKB25vdGljZXMYBiABKAsyIy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5Ob3RpY2VzEkEKDmJhbGFuY2VfbGltaXRzGAcgASgLMikubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uQmFsYW5jZUxpbWl0cyJ3CghHYXBGb3VuZBINCgV0YWJsZRgBIAEoCRIuCgpzdGFydF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijQEKCUdhcENsb3NlZBINCgV0YWJsZRgBIAEoCRIuCgpzdGFydF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLZXZlbnRfY291bnQYBCABKAMiMwoQQ2hhbmdlVW5yZWFkYWJsZRINCgV0YWJsZRgBIAEoCRIQCghpdGVtX2tleRgCIAEoCUIvWi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9ldmVudHMvdjE7ZXZlbnRzdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_access_v1_caller, file_meguri_bulkgrants_v1_bulk_grant, file_meguri_holds_v1_hold, file_meguri_notifications_v1_notification, file_meguri_points_v1_ledger_entry, file_meguri_programs_v1_program, file_meguri_reactions_v1_target, file_meguri_reservations_v1_reservation]);
+  fileDesc("ChxtZWd1cmkvZXZlbnRzL3YxL2V2ZW50LnByb3RvEhBtZWd1cmkuZXZlbnRzLnYxIsYGCgVFdmVudBIKCgJpZBgBIAEoCRIMCgR0eXBlGAIgASgJEg4KBnNvdXJjZRgDIAEoCRIPCgdzdWJqZWN0GAQgASgJEigKBHRpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnByb2dyYW1faWQYBiABKAkSEwoLdHJhY2VwYXJlbnQYByABKAkSDQoFY2F1c2UYCCABKAkSOQoOZW50cnlfcmVjb3JkZWQYCiABKAsyHy5tZWd1cmkuZXZlbnRzLnYxLkVudHJ5UmVjb3JkZWRIABI7Cg9iYWxhbmNlX2Nyb3NzZWQYCyABKAsyIC5tZWd1cmkuZXZlbnRzLnYxLkJhbGFuY2VDcm9zc2VkSAASQwoTcmVzZXJ2YXRpb25fY2hhbmdlZBgMIAEoCzIkLm1lZ3VyaS5ldmVudHMudjEuUmVzZXJ2YXRpb25DaGFuZ2VkSAASNQoMaG9sZF9jaGFuZ2VkGA0gASgLMh0ubWVndXJpLmV2ZW50cy52MS5Ib2xkQ2hhbmdlZEgAEkAKEmJ1bGtfZ3JhbnRfY2hhbmdlZBgOIAEoCzIiLm1lZ3VyaS5ldmVudHMudjEuQnVsa0dyYW50Q2hhbmdlZEgAEjkKDnRhcmdldF9jaGFuZ2VkGA8gASgLMh8ubWVndXJpLmV2ZW50cy52MS5UYXJnZXRDaGFuZ2VkSAASRQoUbm90aWZpY2F0aW9uX2NoYW5nZWQYECABKAsyJS5tZWd1cmkuZXZlbnRzLnYxLk5vdGlmaWNhdGlvbkNoYW5nZWRIABI7Cg9wcm9ncmFtX2NoYW5nZWQYESABKAsyIC5tZWd1cmkuZXZlbnRzLnYxLlByb2dyYW1DaGFuZ2VkSAASLwoJZ2FwX2ZvdW5kGBIgASgLMhoubWVndXJpLmV2ZW50cy52MS5HYXBGb3VuZEgAEjEKCmdhcF9jbG9zZWQYEyABKAsyGy5tZWd1cmkuZXZlbnRzLnYxLkdhcENsb3NlZEgAEj8KEWNoYW5nZV91bnJlYWRhYmxlGBQgASgLMiIubWVndXJpLmV2ZW50cy52MS5DaGFuZ2VVbnJlYWRhYmxlSABCBgoEZGF0YSJiCg1FbnRyeVJlY29yZGVkEhIKCnByb2dyYW1faWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIsCgVlbnRyeRgDIAEoCzIdLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkirwIKDkJhbGFuY2VDcm9zc2VkEhIKCnByb2dyYW1faWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIUCgxsaW1pdF9wb2ludHMYAyABKAMSPQoJZGlyZWN0aW9uGAQgASgOMioubWVndXJpLmV2ZW50cy52MS5CYWxhbmNlQ3Jvc3NlZC5EaXJlY3Rpb24SIQoZcHJldmlvdXNfYXZhaWxhYmxlX3BvaW50cxgFIAEoAxIYChBhdmFpbGFibGVfcG9pbnRzGAYgASgDEhQKDGVudHJ5X251bWJlchgHIAEoAyJQCglEaXJlY3Rpb24SGQoVRElSRUNUSU9OX1VOU1BFQ0lGSUVEEAASEwoPRElSRUNUSU9OX0JFTE9XEAESEwoPRElSRUNUSU9OX0FCT1ZFEAIiZgoSUmVzZXJ2YXRpb25DaGFuZ2VkEhYKDnJlY29yZF92ZXJzaW9uGAEgASgDEjgKC3Jlc2VydmF0aW9uGAIgASgLMiMubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbiJKCgtIb2xkQ2hhbmdlZBIWCg5yZWNvcmRfdmVyc2lvbhgBIAEoAxIjCgRob2xkGAIgASgLMhUubWVndXJpLmhvbGRzLnYxLkhvbGQiugMKEEJ1bGtHcmFudENoYW5nZWQSFgoOcmVjb3JkX3ZlcnNpb24YASABKAMSEgoKcHJvZ3JhbV9pZBgCIAEoCRIVCg1idWxrX2dyYW50X2lkGAMgASgJEjQKBXN0YXRlGAQgASgOMiUubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LlN0YXRlEhAKCHJldmlzaW9uGAUgASgFEhEKCXJvd19jb3VudBgGIAEoBRIUCgx0b3RhbF9wb2ludHMYByABKAMSFgoOYXBwcm92YWxfY291bnQYCCABKAUSHwoXcmVxdWlyZWRfYXBwcm92YWxfY291bnQYCSABKAUSDgoGcGF1c2VkGAogASgIEjYKBnJlc3VsdBgLIAEoCzImLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5SZXN1bHQSKwoJc3VibWl0dGVyGAwgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISLwoLdXBkYXRlX3RpbWUYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKBXRpdGxlGA4gASgJQgTYuxgDItUCCg1UYXJnZXRDaGFuZ2VkEhYKDnJlY29yZF92ZXJzaW9uGAEgASgDEisKBnRhcmdldBgCIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0EkwKD3JlYWN0aW9uX2NvdW50cxgDIAMoCzIzLm1lZ3VyaS5ldmVudHMudjEuVGFyZ2V0Q2hhbmdlZC5SZWFjdGlvbkNvdW50c0VudHJ5EkYKDGV2ZW50X2NvdW50cxgEIAMoCzIwLm1lZ3VyaS5ldmVudHMudjEuVGFyZ2V0Q2hhbmdlZC5FdmVudENvdW50c0VudHJ5GjUKE1JlYWN0aW9uQ291bnRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ARoyChBFdmVudENvdW50c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEi+QIKE05vdGlmaWNhdGlvbkNoYW5nZWQSEAoIb3duZXJfaWQYASABKAkSFwoPbm90aWZpY2F0aW9uX2lkGAIgASgJEjQKC3RhcmdldF9uYW1lGAMgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lEgwKBGtpbmQYBCABKAkSRQoRbm90aWZpY2F0aW9uX3R5cGUYBSABKA4yKi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5Ob3RpZmljYXRpb24uVHlwZRIVCg1pbmJveF92ZXJzaW9uGAYgASgDEhMKC2FjdG9yX2NvdW50GAcgASgDEhYKDmxhdGVzdF91c2VyX2lkGAggASgJEiEKE2xhdGVzdF9kaXNwbGF5X25hbWUYCSABKAlCBNi7GAISLQoJcmVhZF90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIWCg5yZWNvcmRfdmVyc2lvbhgLIAEoAyL+AQoOUHJvZ3JhbUNoYW5nZWQSFgoOcmVjb3JkX3ZlcnNpb24YASABKAMSEgoKcHJvZ3JhbV9pZBgCIAEoCRIRCgl0aW1lX3pvbmUYAyABKAkSFwoPbGlmZXRpbWVfbW9udGhzGAQgASgFEhsKE3Jlc2VydmF0aW9uc19wYXVzZWQYBSABKAgSNAoHbm90aWNlcxgGIAEoCzIjLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtLk5vdGljZXMSQQoOYmFsYW5jZV9saW1pdHMYByABKAsyKS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CYWxhbmNlTGltaXRzIncKCEdhcEZvdW5kEg0KBXRhYmxlGAEgASgJEi4KCnN0YXJ0X3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKNAQoJR2FwQ2xvc2VkEg0KBXRhYmxlGAEgASgJEi4KCnN0YXJ0X3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtldmVudF9jb3VudBgEIAEoAyIzChBDaGFuZ2VVbnJlYWRhYmxlEg0KBXRhYmxlGAEgASgJEhAKCGl0ZW1fa2V5GAIgASgJQi9aLW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL2V2ZW50cy92MTtldmVudHN2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_access_v1_caller, file_meguri_bulkgrants_v1_bulk_grant, file_meguri_holds_v1_hold, file_meguri_notifications_v1_notification, file_meguri_points_v1_ledger_entry, file_meguri_programs_v1_program, file_meguri_reactions_v1_target, file_meguri_reservations_v1_reservation]);
 
 /**
  * Event says that something has changed. It is a CloudEvent 1.0: its fields are the attributes of
@@ -41,7 +41,9 @@ export const file_meguri_events_v1_event: GenFile = /*@__PURE__*/
 export type Event = Message<"meguri.events.v1.Event"> & {
   /**
    * Names what has happened, such as "points/default/aoi/17", and never anything else: who sees it
-   * twice has seen the same event twice. Unique in the source. At most 512 characters.
+   * twice has seen the same event twice. Unique in the source. Visible ASCII, 2,048 characters at
+   * most and under 200 as a rule; a slash, a percent sign and what is not ASCII are percent-encoded in
+   * each part.
    *
    * @generated from field: string id = 1;
    */
@@ -55,29 +57,33 @@ export type Event = Message<"meguri.events.v1.Event"> & {
   type: string;
 
   /**
-   * The installation of Meguri, as "/meguri/" and the id that its setup has made.
+   * The log of events, as "/meguri/", the id of the installation that its setup has made, a slash,
+   * and the id of the log. Tables that are restored from a backup have another log, because they may
+   * give ids again that the log before them has told: an event is named by its source and its id.
    *
    * @generated from field: string source = 3;
    */
   source: string;
 
   /**
-   * What the event is about, such as "points/default/aoi". The events of one subject come in their
-   * order.
+   * What the event is about: an account, such as "points/default/aoi", a reservation, a hold, a bulk
+   * grant, a program, a target, or the owner of notifications. The events of one subject come in
+   * their order, but for notifications: see NotificationChanged. In the form of an id.
    *
    * @generated from field: string subject = 4;
    */
   subject: string;
 
   /**
-   * When it happened.
+   * When it happened. Of targets, programs and notifications that are not read, to the second.
    *
    * @generated from field: google.protobuf.Timestamp time = 5;
    */
   time?: Timestamp | undefined;
 
   /**
-   * The program. Empty for targets and notifications, which belong to no program.
+   * The program. Empty for targets, notifications and the types that begin with "events.", which
+   * belong to no program.
    *
    * @generated from field: string program_id = 6;
    */
@@ -239,7 +245,8 @@ export const EntryRecordedSchema: GenMessage<EntryRecorded> = /*@__PURE__*/
 
 /**
  * BalanceCrossed says that an entry has moved the available points of an account over a limit of its
- * program. Each crossing is one event, however long the balance stays there.
+ * program. Each crossing is one event, however long the balance stays there. It comes right after the
+ * event of the entry; of several limits, in the order in which the balance met them.
  *
  * @generated from message meguri.events.v1.BalanceCrossed
  */
@@ -343,7 +350,8 @@ export const BalanceCrossed_DirectionSchema: GenEnum<BalanceCrossed_Direction> =
   enumDesc(file_meguri_events_v1_event, 2, 0);
 
 /**
- * ReservationChanged is a reservation after one change of it.
+ * ReservationChanged is a reservation after one change of it. Its state is the stored one: a pending
+ * reservation whose time has come is PENDING here, because its time is no change.
  *
  * @generated from message meguri.events.v1.ReservationChanged
  */
@@ -371,7 +379,8 @@ export const ReservationChangedSchema: GenMessage<ReservationChanged> = /*@__PUR
   messageDesc(file_meguri_events_v1_event, 3);
 
 /**
- * HoldChanged is a hold after one change of it.
+ * HoldChanged is a hold after one change of it. Calls at the same moment may be one change, which has
+ * the state after the last of them; the entries of the account have each call.
  *
  * @generated from message meguri.events.v1.HoldChanged
  */
@@ -399,7 +408,9 @@ export const HoldChangedSchema: GenMessage<HoldChanged> = /*@__PURE__*/
   messageDesc(file_meguri_events_v1_event, 4);
 
 /**
- * BulkGrantChanged is a bulk grant after one change of it.
+ * BulkGrantChanged is a bulk grant after one change of it. The type bulk_grant.ended is the change by
+ * which it comes to a final state. What is noted of it afterwards, such as the report to its channel,
+ * is a bulk_grant.changed in that state. A retry or a new revision makes it active again.
  *
  * @generated from message meguri.events.v1.BulkGrantChanged
  */
@@ -489,7 +500,7 @@ export type BulkGrantChanged = Message<"meguri.events.v1.BulkGrantChanged"> & {
   submitter?: Caller | undefined;
 
   /**
-   * The instant of the change.
+   * As in BulkGrant: a reminder and a report leave it as it is.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 13;
    */
@@ -532,11 +543,18 @@ export type TargetChanged = Message<"meguri.events.v1.TargetChanged"> & {
   target?: Target | undefined;
 
   /**
-   * Its reactions and events by kind, none that is 0.
+   * Its reactions by kind, none that is 0. Of a deleted target, those that are being deleted.
    *
-   * @generated from field: map<string, int64> counts = 3;
+   * @generated from field: map<string, int64> reaction_counts = 3;
    */
-  counts: { [key: string]: bigint };
+  reactionCounts: { [key: string]: bigint };
+
+  /**
+   * The events that it counts by kind, none that is 0.
+   *
+   * @generated from field: map<string, int64> event_counts = 4;
+   */
+  eventCounts: { [key: string]: bigint };
 };
 
 /**
@@ -547,8 +565,24 @@ export const TargetChangedSchema: GenMessage<TargetChanged> = /*@__PURE__*/
   messageDesc(file_meguri_events_v1_event, 6);
 
 /**
- * NotificationChanged is a line of an owner's notifications: all reactions, or all events, of one
- * kind about one target since the owner has last read them.
+ * NotificationChanged is a notification of an owner: all reactions, or all events, of one kind about
+ * one target since the owner has last read them. Calls at the same moment are one change. The types:
+ *
+ * - notification.began: an unread notification is new. Also the rest of one whose earlier part was
+ *   read or dismissed: it goes on under another id.
+ * - notification.joined: somebody has joined an unread notification, perhaps again.
+ * - notification.changed: it is otherwise than before. Somebody has left it or is named otherwise; it
+ *   takes in nobody new any more; or its owner has marked it as unread, so that read_time is unset.
+ * - notification.read: its owner has read it. It has everybody who was in it then.
+ * - notification.dismissed: it is gone. Its owner has dismissed it, everybody has left it, or its
+ *   target was deleted: which of these is not stored. A read notification that ends by its age is no
+ *   event.
+ *
+ * Read and unread notifications are stored apart, so events of one notification may come in another
+ * order than they happened. Whoever keeps a copy leaves out an event whose record_version is lower
+ * than the last one of the same notification_id, and of two with the same one takes the
+ * notification.dismissed. A notification that was read, and was gone before its events were made, may
+ * come as notification.dismissed before the notification.read; another notification.dismissed follows.
  *
  * @generated from message meguri.events.v1.NotificationChanged
  */
@@ -568,7 +602,7 @@ export type NotificationChanged = Message<"meguri.events.v1.NotificationChanged"
   notificationId: string;
 
   /**
-   * The target.
+   * The target. Unset for events without one.
    *
    * @generated from field: meguri.reactions.v1.TargetName target_name = 3;
    */
@@ -589,8 +623,8 @@ export type NotificationChanged = Message<"meguri.events.v1.NotificationChanged"
   notificationType: Notification_Type;
 
   /**
-   * The version of the owner's inbox at which the line changed. It grows with every change of the
-   * owner's notifications, so an event with a lower one than the last is old.
+   * The version of the owner's inbox at which the latest actor joined, as Notification.version: a mark
+   * as read up to it takes in all that the event knows of.
    *
    * @generated from field: int64 inbox_version = 6;
    */
@@ -604,7 +638,7 @@ export type NotificationChanged = Message<"meguri.events.v1.NotificationChanged"
   actorCount: bigint;
 
   /**
-   * The user id of the latest actor. Empty for an event without one, and when the line is gone.
+   * The user id of the latest actor. Empty for an event without one, and when it is gone.
    *
    * @generated from field: string latest_user_id = 8;
    */
@@ -618,11 +652,18 @@ export type NotificationChanged = Message<"meguri.events.v1.NotificationChanged"
   latestDisplayName: string;
 
   /**
-   * When it was read. Unset while it is unread.
+   * When it was read. Unset while it is unread, and when it is gone.
    *
    * @generated from field: google.protobuf.Timestamp read_time = 10;
    */
   readTime?: Timestamp | undefined;
+
+  /**
+   * Grows with every change of this notification, by any number.
+   *
+   * @generated from field: int64 record_version = 11;
+   */
+  recordVersion: bigint;
 };
 
 /**
@@ -633,7 +674,8 @@ export const NotificationChangedSchema: GenMessage<NotificationChanged> = /*@__P
   messageDesc(file_meguri_events_v1_event, 7);
 
 /**
- * ProgramChanged is a program after one change of it.
+ * ProgramChanged is a program after one change of it. Its rules for bulk grants are read by
+ * ProgramService; the sweep after the end of a month is a change, too.
  *
  * @generated from message meguri.events.v1.ProgramChanged
  */
@@ -660,7 +702,7 @@ export type ProgramChanged = Message<"meguri.events.v1.ProgramChanged"> & {
   timeZone: string;
 
   /**
-   * The newest lifetime of points, in months, which may take effect later.
+   * The newest lifetime of points, in months, which may take effect later. 1 to 36.
    *
    * @generated from field: int32 lifetime_months = 4;
    */
@@ -735,6 +777,10 @@ export const GapFoundSchema: GenMessage<GapFound> = /*@__PURE__*/
 /**
  * GapClosed says that everything has been sent that the tables say of the changes of a gap. What had
  * several changes in the gap has come with the latest one only, but for entries, which are complete.
+ * What is in no table any more was not sent, such as a notification that is gone: a copy of them is
+ * compared with ListNotifications. Changes since the gap was found follow, also those that have come
+ * already: an event with a lower record_version or entry number than the last one of its subject is
+ * old.
  *
  * @generated from message meguri.events.v1.GapClosed
  */
@@ -777,6 +823,7 @@ export const GapClosedSchema: GenMessage<GapClosed> = /*@__PURE__*/
 
 /**
  * ChangeUnreadable says that a change was stored in a form that cannot be read. It holds up nothing.
+ * Readers that are limited to programs do not get it, because the keys may name those of another one.
  *
  * @generated from message meguri.events.v1.ChangeUnreadable
  */

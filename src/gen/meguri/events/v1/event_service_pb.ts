@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/events/v1/event_service.proto.
  */
 export const file_meguri_events_v1_event_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRtZWd1cmkvZXZlbnRzL3YxL2V2ZW50X3NlcnZpY2UucHJvdG8SEG1lZ3VyaS5ldmVudHMudjEizQIKEVJlYWRFdmVudHNSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESFAoMYWxsX3Byb2dyYW1zGAIgASgIEhkKBXR5cGVzGAMgAygJQgq6SAeSAQQQQBgBEjcKB2luY2x1ZGUYBCADKA4yGi5tZWd1cmkuYWNjZXNzLnYxLlBlcnNvbmFsQgq6SAeSAQQQAxgBEhgKBmN1cnNvchgFIAEoCUIIukgFcgMYgAESOgoKc3RhcnRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCrpIB7IBBIjqMAESOQoIbWF4X3dhaXQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CDLpICaoBBiICCB4yABIaCglwYWdlX3NpemUYCCABKAVCB7pIBBoCKAAiXQoSUmVhZEV2ZW50c1Jlc3BvbnNlEicKBmV2ZW50cxgBIAMoCzIXLm1lZ3VyaS5ldmVudHMudjEuRXZlbnQSDgoGY3Vyc29yGAIgASgJEg4KBmF0X2VuZBgDIAEoCCL3AQoSV2F0Y2hFdmVudHNSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESFAoMYWxsX3Byb2dyYW1zGAIgASgIEhkKBXR5cGVzGAMgAygJQgq6SAeSAQQQQBgBEjcKB2luY2x1ZGUYBCADKA4yGi5tZWd1cmkuYWNjZXNzLnYxLlBlcnNvbmFsQgq6SAeSAQQQAxgBEhgKBmN1cnNvchgFIAEoCUIIukgFcgMYgAESOgoKc3RhcnRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCrpIB7IBBIjqMAEiyQIKE1dhdGNoRXZlbnRzUmVzcG9uc2USJwoGZXZlbnRzGAEgAygLMhcubWVndXJpLmV2ZW50cy52MS5FdmVudBIOCgZjdXJzb3IYAiABKAkSNgoDZW5kGAMgASgLMikubWVndXJpLmV2ZW50cy52MS5XYXRjaEV2ZW50c1Jlc3BvbnNlLkVuZBrAAQoDRW5kEj4KBWNhdXNlGAEgASgOMi8ubWVndXJpLmV2ZW50cy52MS5XYXRjaEV2ZW50c1Jlc3BvbnNlLkVuZC5DYXVzZRIvCgxyZW9wZW5fZGVsYXkYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iSAoFQ2F1c2USFQoRQ0FVU0VfVU5TUEVDSUZJRUQQABIUChBDQVVTRV9USU1FX0xJTUlUEAESEgoOQ0FVU0VfRFJBSU5JTkcQAjL7AQoMRXZlbnRTZXJ2aWNlEnUKClJlYWRFdmVudHMSIy5tZWd1cmkuZXZlbnRzLnYxLlJlYWRFdmVudHNSZXF1ZXN0GiQubWVndXJpLmV2ZW50cy52MS5SZWFkRXZlbnRzUmVzcG9uc2UiHJACAbK7GAtldmVudHMucmVhZLq7GAIIKNC7GAASdAoLV2F0Y2hFdmVudHMSJC5tZWd1cmkuZXZlbnRzLnYxLldhdGNoRXZlbnRzUmVxdWVzdBolLm1lZ3VyaS5ldmVudHMudjEuV2F0Y2hFdmVudHNSZXNwb25zZSIWkAIBsrsYC2V2ZW50cy5yZWFk0LsYADABQi9aLW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL2V2ZW50cy92MTtldmVudHN2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_events_v1_event, file_meguri_rules_v1_rules]);
+  fileDesc("CiRtZWd1cmkvZXZlbnRzL3YxL2V2ZW50X3NlcnZpY2UucHJvdG8SEG1lZ3VyaS5ldmVudHMudjEi/AIKEVJlYWRFdmVudHNSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESGgoMYWxsX3Byb2dyYW1zGAIgASgIQgTIuxgHEiUKBXR5cGVzGAMgAygJQha6SA+SAQwQQBgBIgZyBNDrMAHIuxgGElMKB2luY2x1ZGUYBCADKA4yGi5tZWd1cmkuYWNjZXNzLnYxLlBlcnNvbmFsQia6SBCSAQ0QAxgBIgeCAQQQASAA4rsYD2V2ZW50cy5wZXJzb25hbBIZCgZjdXJzb3IYBSABKAlCCbpIBnIE2OswARI6CgpzdGFydF90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKukgHsgEEiOowARI5CghtYXhfd2FpdBgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIMukgJqgEGIgIIHjIAEhoKCXBhZ2Vfc2l6ZRgIIAEoBUIHukgEGgIoACJdChJSZWFkRXZlbnRzUmVzcG9uc2USJwoGZXZlbnRzGAEgAygLMhcubWVndXJpLmV2ZW50cy52MS5FdmVudBIOCgZjdXJzb3IYAiABKAkSDgoGYXRfZW5kGAMgASgIIqYCChJXYXRjaEV2ZW50c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIaCgxhbGxfcHJvZ3JhbXMYAiABKAhCBMi7GAcSJQoFdHlwZXMYAyADKAlCFrpID5IBDBBAGAEiBnIE0OswAci7GAYSUwoHaW5jbHVkZRgEIAMoDjIaLm1lZ3VyaS5hY2Nlc3MudjEuUGVyc29uYWxCJrpIEJIBDRADGAEiB4IBBBABIADiuxgPZXZlbnRzLnBlcnNvbmFsEhkKBmN1cnNvchgFIAEoCUIJukgGcgTY6zABEjoKCnN0YXJ0X3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABIskCChNXYXRjaEV2ZW50c1Jlc3BvbnNlEicKBmV2ZW50cxgBIAMoCzIXLm1lZ3VyaS5ldmVudHMudjEuRXZlbnQSDgoGY3Vyc29yGAIgASgJEjYKA2VuZBgDIAEoCzIpLm1lZ3VyaS5ldmVudHMudjEuV2F0Y2hFdmVudHNSZXNwb25zZS5FbmQawAEKA0VuZBI+CgVjYXVzZRgBIAEoDjIvLm1lZ3VyaS5ldmVudHMudjEuV2F0Y2hFdmVudHNSZXNwb25zZS5FbmQuQ2F1c2USLwoMcmVvcGVuX2RlbGF5GAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIkgKBUNhdXNlEhUKEUNBVVNFX1VOU1BFQ0lGSUVEEAASFAoQQ0FVU0VfVElNRV9MSU1JVBABEhIKDkNBVVNFX0RSQUlOSU5HEAIy+wEKDEV2ZW50U2VydmljZRJ1CgpSZWFkRXZlbnRzEiMubWVndXJpLmV2ZW50cy52MS5SZWFkRXZlbnRzUmVxdWVzdBokLm1lZ3VyaS5ldmVudHMudjEuUmVhZEV2ZW50c1Jlc3BvbnNlIhyQAgGyuxgLZXZlbnRzLnJlYWS6uxgCCCjQuxgAEnQKC1dhdGNoRXZlbnRzEiQubWVndXJpLmV2ZW50cy52MS5XYXRjaEV2ZW50c1JlcXVlc3QaJS5tZWd1cmkuZXZlbnRzLnYxLldhdGNoRXZlbnRzUmVzcG9uc2UiFpACAbK7GAtldmVudHMucmVhZNC7GAAwAUIvWi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9ldmVudHMvdjE7ZXZlbnRzdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_events_v1_event, file_meguri_rules_v1_rules]);
 
 /**
  * ReadEventsRequest requests events.
@@ -36,7 +36,7 @@ export type ReadEventsRequest = Message<"meguri.events.v1.ReadEventsRequest"> & 
 
   /**
    * Reads the events of all programs, and those of targets and notifications, which belong to none.
-   * Refused to callers that are limited to programs, or to owners. Together with program_id it is
+   * Refused to callers that are limited to programs, owners or actors. Together with program_id it is
    * INVALID_REQUEST.
    *
    * @generated from field: bool all_programs = 2;
@@ -45,14 +45,15 @@ export type ReadEventsRequest = Message<"meguri.events.v1.ReadEventsRequest"> & 
 
   /**
    * Reads events of these types only, such as "points.used", at most 64, each once. Empty means all
-   * types that the caller may read.
+   * types that the caller may read. A type that does not exist is INVALID_REQUEST.
    *
    * @generated from field: repeated string types = 3;
    */
   types: string[];
 
   /**
-   * The texts that the events have beside ids and numbers, each once. Empty means none.
+   * The texts that the events have beside ids and numbers, each once. Empty means none. Others take
+   * the scope events.personal, too.
    *
    * @generated from field: repeated meguri.access.v1.Personal include = 4;
    */
@@ -67,9 +68,9 @@ export type ReadEventsRequest = Message<"meguri.events.v1.ReadEventsRequest"> & 
   cursor: string;
 
   /**
-   * Without a cursor, begins with the events that were sent at or after this instant, in the years
-   * 1970 to 9999, at the earliest with the oldest that is kept. Absent means with what is sent from
-   * now on. Together with a cursor it is INVALID_REQUEST.
+   * Without a cursor, begins with the events that were added at or after this instant, in the years
+   * 1970 to 9999, at the earliest with those that are kept for another hour. Absent, or later than
+   * now, means with what is added from now on. Together with a cursor it is INVALID_REQUEST.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 6;
    */
@@ -84,7 +85,8 @@ export type ReadEventsRequest = Message<"meguri.events.v1.ReadEventsRequest"> & 
 
   /**
    * The largest number of events in the answer, 0 or more; more than 1,000 counts as 1,000. 0 means
-   * 100. A page may be short, also an empty one, while more events follow.
+   * 100. A page may be short, also an empty one, while more events follow: a call looks at a few
+   * thousand events and answers at most about 1 MiB of them.
    *
    * @generated from field: int32 page_size = 8;
    */
@@ -119,7 +121,7 @@ export type ReadEventsResponse = Message<"meguri.events.v1.ReadEventsResponse"> 
   cursor: string;
 
   /**
-   * Whether there were no further events when the call was answered.
+   * Whether there were no further events when these were read.
    *
    * @generated from field: bool at_end = 3;
    */
@@ -310,7 +312,7 @@ export const EventService: GenService<{
    * events: who keeps it before may miss some, who keeps it later sees some again.
    *
    * Refusals: CURSOR_EXPIRED (the events behind the cursor are not kept any more, or it is of tables
-   * that were replaced).
+   * that were replaced). Retryable: TOO_MANY_STREAMS (too many calls wait).
    *
    * @generated from rpc meguri.events.v1.EventService.ReadEvents
    */

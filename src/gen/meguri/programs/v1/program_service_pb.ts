@@ -207,9 +207,10 @@ export type UpdateProgramRequest = Message<"meguri.programs.v1.UpdateProgramRequ
   program?: Program | undefined;
 
   /**
-   * The fields to change: lifetime_months, notices, bulk_rules, reservation_shard_count, or "*" for
-   * all of them. Each is replaced as a whole: empty notices propose to notify of nothing, and empty
-   * bulk_rules those that a program begins with. What is in force or proposed already changes
+   * The fields to change: lifetime_months, notices, bulk_rules, reservation_shard_count,
+   * balance_limits, or "*" for all of them. Each is replaced as a whole: empty notices propose to
+   * notify of nothing, empty bulk_rules those that a program begins with, and empty balance_limits end
+   * all of them. What is in force or proposed already changes
    * nothing. Fields that the mask does not name are ignored. Without a mask, the fields that are not
    * empty in the request are changed, and one of those that cannot be updated, such as time_zone, is
    * refused with its path. So a program that was read is sent back with a mask.

@@ -7,6 +7,7 @@ import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_meguri_access_v1_access } from "../../access/v1/access_pb.ts";
 import { file_meguri_rules_v1_rules } from "../../rules/v1/rules_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -14,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/reactions/v1/target.proto.
  */
 export const file_meguri_reactions_v1_target: GenFile = /*@__PURE__*/
-  fileDesc("CiBtZWd1cmkvcmVhY3Rpb25zL3YxL3RhcmdldC5wcm90bxITbWVndXJpLnJlYWN0aW9ucy52MSI8CgpUYXJnZXROYW1lEhcKBHR5cGUYASABKAlCCbpIBnIEuOswARIVCgJpZBgCIAEoCUIJukgGcgSo6zABIo8CCgZUYXJnZXQSNAoLdGFyZ2V0X25hbWUYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWUSEAoIb3duZXJfaWQYAiABKAkSDQoFdGl0bGUYAyABKAkSDAoEbGluaxgEIAEoCRINCgVtdXRlZBgFIAEoCBIvCgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEI1WjNtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9yZWFjdGlvbnMvdjE7cmVhY3Rpb25zdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_rules_v1_rules]);
+  fileDesc("CiBtZWd1cmkvcmVhY3Rpb25zL3YxL3RhcmdldC5wcm90bxITbWVndXJpLnJlYWN0aW9ucy52MSI8CgpUYXJnZXROYW1lEhcKBHR5cGUYASABKAlCCbpIBnIEuOswARIVCgJpZBgCIAEoCUIJukgGcgSo6zABIpsCCgZUYXJnZXQSNAoLdGFyZ2V0X25hbWUYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWUSEAoIb3duZXJfaWQYAiABKAkSEwoFdGl0bGUYAyABKAlCBNi7GAMSEgoEbGluaxgEIAEoCUIE2LsYAxINCgVtdXRlZBgFIAEoCBIvCgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEI1WjNtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9yZWFjdGlvbnMvdjE7cmVhY3Rpb25zdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_rules_v1_rules]);
 
 /**
  * TargetName names a target.
