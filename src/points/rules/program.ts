@@ -3,6 +3,7 @@ import type { Caller } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant, Month } from "../../platform/words/month.ts";
 import { monthAt } from "../../platform/words/month.ts";
+import { type BalanceLimits, inOrder, isSameLimits, noLimits } from "./balance-limits.ts";
 import { lateEntriesMs } from "./ledger.ts";
 
 /** A points program. */
@@ -19,6 +20,8 @@ export interface Program {
   readonly resumeTime?: Instant;
   /** Present while the program notifies its members of something. */
   readonly notices?: ProgramNotices;
+  /** The limits whose crossings are events; absent for none. */
+  readonly balanceLimits?: BalanceLimits;
   /** Absent for the least number of shards. */
   readonly reservationShardCount?: number | undefined;
   /** The latest month end whose sweep was whole; absent before the first one. */
@@ -125,6 +128,17 @@ export function setNotices(program: Program, notices: ProgramNotices): Program {
     : rest;
 }
 
+/**
+ * Sets the limits whose crossings are events. No limits are stored as none. A program that has
+ * these limits already does not change.
+ */
+export function setBalanceLimits(program: Program, balanceLimits: BalanceLimits): Program {
+  const { balanceLimits: before = noLimits, ...rest } = program;
+  const limits = inOrder(balanceLimits);
+  if (isSameLimits(limits, before)) return program;
+  return isSameLimits(limits, noLimits) ? rest : { ...rest, balanceLimits: limits };
+}
+
 export const noticesOf = ({ notices }: Pick<Program, "notices">): ProgramNotices =>
   notices ?? { expiryDays: 0, reservedGrants: false };
 
@@ -173,6 +187,8 @@ export const changeableValues = (program: Program) => ({
   lifetime_months: newestLifetime(program).lifetimeMonths,
   expiry_notice_days: program.notices?.expiryDays ?? 0,
   reserved_grant_notices: program.notices?.reservedGrants ?? false,
+  balance_limits_below: program.balanceLimits?.below,
+  balance_limits_above: program.balanceLimits?.above,
   reservation_shard_count: reservationShardsOf(program),
   reservations_paused: program.reservationPause !== undefined,
 });

@@ -134,7 +134,8 @@ export async function listStoredEntries(
   return pageOf(Items.flatMap(entriesOf), LastEvaluatedKey);
 }
 
-function entriesOf(item: Item): LedgerEntry[] {
+/** All entries of an item. */
+export function entriesOf(item: Item): LedgerEntry[] {
   const first = codec.decode(item);
   const further = (item.l?.L ?? []).map(({ M }, i) => {
     const key = codec.key(`#${first.number + 1 + i}`);

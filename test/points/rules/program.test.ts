@@ -12,6 +12,7 @@ import {
   pauseReservations,
   reservationShardsOf,
   resumeReservations,
+  setBalanceLimits,
   setNotices,
   withMonthEnd,
 } from "../../../src/points/rules/program.ts";
@@ -86,6 +87,19 @@ test("notices are replaced as a whole, and none are left when both are off", () 
   const off = { expiryDays: 0, reservedGrants: false };
   expect(setNotices(both, off)).toEqual(silent);
   expect(setNotices(silent, off)).toBe(silent);
+});
+
+test("limits of balances are kept in order, and none of them is none", () => {
+  const without = program(3);
+  const limited = setBalanceLimits(without, { below: [500, 100], above: [10_000, 0] });
+  const balanceLimits = { below: [100, 500], above: [0, 10_000] };
+  expect(limited).toEqual({ ...without, balanceLimits });
+  expect(setBalanceLimits(limited, { below: [100, 500], above: [10_000, 0] })).toBe(limited);
+  const other = { below: [100], above: [] };
+  expect(setBalanceLimits(limited, other)).toEqual({ ...without, balanceLimits: other });
+  const none = { below: [], above: [] };
+  expect(setBalanceLimits(limited, none)).toEqual(without);
+  expect(setBalanceLimits(without, none)).toBe(without);
 });
 
 describe("month ends", () => {

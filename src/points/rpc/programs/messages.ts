@@ -1,11 +1,13 @@
 /** Maps programs between messages and the domain. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
+  type Program_BalanceLimits,
   type Program as ProgramMessage,
   ProgramSchema,
 } from "../../../gen/meguri/programs/v1/program_pb.ts";
 import { invalid } from "../../../platform/messages/invalid-request.ts";
 import { fromRecord } from "../../../platform/messages/records.ts";
+import type { BalanceLimits } from "../../rules/balance-limits.ts";
 import { defaultBulkRules } from "../../rules/bulk-rules.ts";
 import {
   finalTimeOf,
@@ -42,10 +44,12 @@ export function fromProgram({
 /** The changes of a caller's update. What is named and empty is reset; a lifetime cannot be. */
 export function toProgramChanges(masked: Partial<ProgramMessage>) {
   const { lifetimeMonths, notices = noNotices, bulkRules, reservationShardCount } = masked;
+  const { balanceLimits } = masked;
   if (lifetimeMonths === 0) throw invalid("program.lifetime_months", "1 to 36");
   return {
     reservationShardCount:
       reservationShardCount === 0 ? leastReservationShards : reservationShardCount,
+    balanceLimits: "balanceLimits" in masked ? toBalanceLimits(balanceLimits) : undefined,
     rules: {
       ...(lifetimeMonths !== undefined && { lifetimeMonths }),
       ...("notices" in masked && { notices }),
@@ -55,5 +59,10 @@ export function toProgramChanges(masked: Partial<ProgramMessage>) {
     },
   };
 }
+
+const toBalanceLimits = (limits: Program_BalanceLimits | undefined): BalanceLimits => ({
+  below: (limits?.below ?? []).map(Number),
+  above: (limits?.above ?? []).map(Number),
+});
 
 const noNotices: ProgramNotices = { expiryDays: 0, reservedGrants: false };

@@ -101,5 +101,11 @@ const updatable = {
   schema: ProgramSchema,
   path: "program",
   key: ["program_id", "etag"],
-  updatable: ["lifetime_months", "notices", "bulk_rules", "reservation_shard_count"],
+  updatable: [
+    "lifetime_months",
+    "notices",
+    "bulk_rules",
+    "reservation_shard_count",
+    "balance_limits",
+  ],
 };

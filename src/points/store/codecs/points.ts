@@ -31,6 +31,7 @@ import { type Item, N, pad, S, text as textIn } from "../../../platform/dynamodb
 import { itemSize, valueSize } from "../../../platform/dynamodb/sdk/item-size.ts";
 import type { ItemCounter, Write } from "../../../platform/engine/item-store.ts";
 import { shardCount } from "../../contract/points.ts";
+import type { BalanceLimits } from "../../rules/balance-limits.ts";
 import {
   type EntryType,
   type EventName,
@@ -66,6 +67,12 @@ export const program = defineRecord<"program">({
     resumeTime: optional("pe", number),
     notices: maybe(
       group<ProgramNotices>({ expiryDays: field("ne", number), reservedGrants: field("ng", bool) }),
+    ),
+    balanceLimits: maybe(
+      group<BalanceLimits>({
+        below: field("lb", list(number)),
+        above: unlessEmpty("la", list(number)),
+      }),
     ),
     reservationShardCount: optional("rs", number),
     monthEnd: maybe(

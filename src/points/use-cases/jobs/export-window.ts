@@ -76,7 +76,7 @@ async function readWindow(
  * A number at or before the first entry of a window, and few entries before it, by a search from
  * the end: times never go back within an account. An item that cannot be read is no end of it.
  */
-async function firstWithin(
+export async function firstWithin(
   { reader }: ReaderDeps,
   account: Account,
   start: Instant,

@@ -10,13 +10,19 @@ import { timeZoneOf } from "../../../platform/words/time-zone.ts";
 import { requireEtag } from "../../../platform/work/etags.ts";
 import type { Deps } from "../../ports/deps.ts";
 import { earlierRuleChangeRef, programRef, ruleChangeRef } from "../../ports/records.ts";
+import type { BalanceLimits } from "../../rules/balance-limits.ts";
 import {
   type BulkRules,
   checkBulkRules,
   defaultBulkRules,
   isSameBulkRules,
 } from "../../rules/bulk-rules.ts";
-import { addShards, type Program, reservationShardsOf } from "../../rules/program.ts";
+import {
+  addShards,
+  type Program,
+  reservationShardsOf,
+  setBalanceLimits,
+} from "../../rules/program.ts";
 import type { ProgramRules } from "../../rules/program-rules.ts";
 import {
   firstRules,
@@ -113,9 +119,9 @@ function firstRulesOf(tx: Transaction, programId: string): BulkRules {
 }
 
 /**
- * Proposes rules of a program, and raises the number of shards at once. Whatever is absent stays as
- * it is. An update that changes nothing is accepted with any etag, so that it can be sent again
- * after a lost answer.
+ * Proposes rules of a program; raises the number of shards and sets the limits of balances at once.
+ * Whatever is absent stays as it is. An update that changes nothing is accepted with any etag, so
+ * that it can be sent again after a lost answer.
  * Refusals, which change nothing: PROGRAM_NOT_FOUND, ETAG_MISMATCH for an etag that is not the
  * present one, or for none if an open change would be replaced, WRONG_STATE for a shorter lifetime
  * or fewer shards, INVALID_REQUEST as `checkBulkRules`.
@@ -126,6 +132,7 @@ export async function updateProgram(
     readonly programId: string;
     readonly rules?: Partial<ProgramRules>;
     readonly reservationShardCount?: number | undefined;
+    readonly balanceLimits?: BalanceLimits | undefined;
     readonly reason?: string;
     readonly etag?: string;
   },
@@ -143,13 +150,14 @@ export async function updateProgram(
       const latest = tx.get(ruleChangeRef(programId));
       const proposed = proposeRules(before, latest, rules, { caller, reason }, wall);
       const { reservationShardCount: shards = reservationShardsOf(before) } = input;
-      if (proposed || shards !== reservationShardsOf(before))
+      const limited = input.balanceLimits ? setBalanceLimits(before, input.balanceLimits) : before;
+      if (proposed || limited !== before || shards !== reservationShardsOf(before))
         requireEtag(etag, programEtag(before, latest));
       if (proposed) {
         requireEtagToReplace(etag, latest);
         refuseShorter(proposed.latest);
       }
-      const spread = addShards(before, shards);
+      const spread = addShards(limited, shards);
       const program = proposed ? withRules(spread, proposed.latest, calendar) : spread;
       if (program !== before) tx.put(programRef(programId), program);
       if (proposed) putRules(tx, programId, proposed);

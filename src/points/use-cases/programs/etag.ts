@@ -8,6 +8,7 @@ import type { RuleChange } from "../../rules/rule-changes.ts";
 /** Returns the etag of a program. It changes with every field that somebody can change. */
 export function programEtag(program: Program, change: RuleChange | undefined): string {
   const { lifetimes, reservationPause: pause, notices, reservationShardCount } = program;
+  const { balanceLimits: limits } = program;
   return etagOf([
     lifetimes.map(({ lifetimeMonths }) => lifetimeMonths),
     pause && [pause.time, pause.caller.service, pause.caller.subject, pause.reason],
@@ -19,6 +20,8 @@ export function programEtag(program: Program, change: RuleChange | undefined): s
       rulesAsList(change.to),
     ],
     reservationShardCount,
+    // Left out without limits, so that the etag of a program without them stays the same.
+    ...(limits ? [[limits.below, limits.above]] : []),
   ]);
 }
 

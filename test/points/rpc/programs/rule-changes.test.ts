@@ -146,6 +146,11 @@ describe("a change of the rules", () => {
       reservationShardCount: 64,
       rulesChange: { number: 2n, state: State.PROPOSED },
     });
+    const limited = await update(cho, { balanceLimits: { below: [500n, 100n], above: [0n] } });
+    expect(limited.program).toMatchObject({
+      balanceLimits: { below: [100n, 500n], above: [0n] },
+      rulesChange: { number: 2n, state: State.PROPOSED },
+    });
   });
 
   test("needs nobody where the strictest tier does not", async () => {
