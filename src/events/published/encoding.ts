@@ -16,3 +16,12 @@ export function decodeEvents(bytes: Uint8Array): Event[] {
   while (reader.pos < reader.len) events.push(fromBinary(EventSchema, reader.bytes()));
   return events;
 }
+
+const sizes = new WeakMap<Event, number>();
+
+/** The bytes of an event in the log before they are compressed. They are counted once. */
+export function encodedSize(event: Event): number {
+  const size = sizes.get(event) ?? toBinary(EventSchema, event).length;
+  sizes.set(event, size);
+  return size;
+}
