@@ -37,7 +37,7 @@ export function createTableScan(client: DynamoDBClient, tableName: TableName): T
 }
 
 /** The record of an item, by the forms of docs/change/keys.md; undefined for the other kinds. */
-function refOf(item: Item): Ref<ScannedKind> | undefined {
+export function refOf(item: Item): Ref<ScannedKind> | undefined {
   const [pk = "", sk] = [item.pk?.S, item.sk?.S];
   const id = pk.slice(2);
   if (sk === undefined) {

@@ -4,7 +4,11 @@ import { Agent, type Dispatcher, errors } from "undici";
 import { requestMs } from "../../ports/engine.ts";
 
 interface Connections {
-  handle(request: HttpRequest): Promise<{ readonly response: HttpResponse }>;
+  /** Rejects as soon as the signal aborts, and closes the connection. */
+  handle(
+    request: HttpRequest,
+    options?: { readonly abortSignal?: unknown },
+  ): Promise<{ readonly response: HttpResponse }>;
   destroy(): void;
 }
 
@@ -29,23 +33,37 @@ const createAgent = (): Agent =>
  */
 export function createConnections(dispatcher: Dispatcher = createAgent()): Connections {
   return {
-    handle: ({ protocol, hostname, port, path, method, headers, body }) =>
+    handle: ({ protocol, hostname, port, path, method, headers, body }, { abortSignal } = {}) =>
       new Promise((resolve, reject) => {
         const parts: Buffer[] = [];
         let response: HttpResponse | undefined;
         let controller: Dispatcher.DispatchController | undefined;
-        let timeout: Error | undefined;
+        let given: Error | undefined;
+
+        function settle(): void {
+          clearTimeout(timer);
+          signal?.removeEventListener("abort", giveUpByCaller);
+        }
 
         function fail(error: Error): void {
-          clearTimeout(timer);
+          settle();
           reject(response ? withResponse(error, response) : error);
         }
 
-        const timer = setTimeout(() => {
-          timeout = timeoutError(new Error(`no answer within ${requestMs} ms`));
-          fail(timeout);
-          controller?.abort(timeout);
-        }, requestMs);
+        function giveUp(error: Error): void {
+          given = error;
+          fail(error);
+          controller?.abort(error);
+        }
+
+        const signal = abortSignal instanceof AbortSignal ? abortSignal : undefined;
+        const giveUpByCaller = () => giveUp(abortError());
+        const timer = setTimeout(
+          () => giveUp(timeoutError(new Error(`no answer within ${requestMs} ms`))),
+          requestMs,
+        );
+        if (signal?.aborted) return giveUpByCaller();
+        signal?.addEventListener("abort", giveUpByCaller, { once: true });
 
         dispatcher.dispatch(
           {
@@ -58,7 +76,7 @@ export function createConnections(dispatcher: Dispatcher = createAgent()): Conne
           {
             onRequestStart(started) {
               controller = started;
-              if (timeout) started.abort(timeout);
+              if (given) started.abort(given);
             },
             onResponseStart(_, statusCode, headers) {
               timer.refresh();
@@ -72,7 +90,7 @@ export function createConnections(dispatcher: Dispatcher = createAgent()): Conne
               parts.push(part);
             },
             onResponseEnd() {
-              clearTimeout(timer);
+              settle();
               (response as HttpResponse).body =
                 parts.length === 1 ? parts[0] : Buffer.concat(parts);
               resolve({ response: response as HttpResponse });
@@ -89,6 +107,9 @@ export function createConnections(dispatcher: Dispatcher = createAgent()): Conne
 
 /** By its name, the SDK sends the request again, as it does after errors of `node:http`. */
 const timeoutError = (error: Error): Error => Object.assign(error, { name: "TimeoutError" });
+
+/** By its name, the SDK does not send the request again. */
+const abortError = (): Error => Object.assign(new Error("aborted"), { name: "AbortError" });
 
 /** Whether undici has found the connection or the answer broken. Other errors are those of Node. */
 const isOfUndici = (error: Error): boolean =>
