@@ -38,6 +38,8 @@ export interface StoredChange {
   readonly table: StreamedTable;
   /** When the store made the change, to the second. */
   readonly time: Instant;
+  /** Its place in the shard; absent for what is no change of a stream. */
+  readonly sequence?: string | undefined;
   /** The records before the change; empty for a new item. */
   readonly before: readonly StoredRecord[];
   /** The records after the change; empty for a deleted item. */
@@ -51,13 +53,16 @@ export interface StoredChange {
 /** How far one shard of a stream has been read. */
 export interface ShardPosition {
   readonly table: StreamedTable;
-  /** The ARN of the stream; a restored table, or a stream that was switched off and on, has another. */
+  /** The ARN of the stream. A restored table has another one, as one that was switched on again. */
   readonly stream: string;
   /** The sequence number of the last record that was read; undefined before the first one. */
   readonly sequence?: string | undefined;
   /** Whether the shard has ended and all of it has been read. */
   readonly ended?: true | undefined;
-  /** The time of the last record that was read, or when reading of the shard began. */
+  /**
+   * All changes up to here were read, of the shard or of its parents: the time of the last record,
+   * a later time up to which the shard was found empty, or when reading of the stream began.
+   */
   readonly time: Instant;
 }
 
@@ -88,10 +93,10 @@ export type Taken =
 export interface ChangeStreams {
   /**
    * Reads all shards of all tables from `positions` on, parents before children, until the signal
-   * aborts. Shards that have no position are read from their oldest record on. Reads several shards at
-   * a time. The next changes of a shard are read when `take` has taken the last ones; no shard of a
-   * table goes on while `take` closes a gap of it. Rejects with what `take` throws. What the store
-   * throws is tried again with growing delays, each shard by itself.
+   * aborts. Shards that have no position are read from their oldest record on. Reads several shards
+   * at a time. The next changes of a shard are read when `take` has taken the last ones; no shard
+   * of a table goes on while `take` closes a gap of it. Rejects with what `take` throws. What the
+   * store throws is tried again with growing delays, each shard by itself.
    */
   read(
     positions: ShardPositions,

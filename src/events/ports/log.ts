@@ -29,8 +29,13 @@ export interface LogBatch {
 export interface LogTail {
   /** Names this log; a log of other tables has another id. */
   readonly logId: string;
-  /** The number of the last batch; 0 before the first one. */
+  /**
+   * The number of the last batch; 0 before the first one. A number is never used twice: where no
+   * batch is kept any more, it is one that the last batch had at most.
+   */
   readonly number: number;
+  /** When that batch was appended, or the log began. */
+  readonly time: Instant;
 }
 
 /** How long events are kept. DynamoDB deletes them within days after that. */
@@ -40,8 +45,8 @@ export interface EventLogReader {
   /** Undefined where no log has begun yet. Strongly consistent. */
   tail(): Promise<LogTail | undefined>;
   /**
-   * The batches from `number` on, without gaps, at most `limit`; none at the end of the log, and none
-   * when the first one is not kept any more.
+   * The batches from `number` on, without gaps, at most `limit`; none at the end of the log, and
+   * none when the first one is not kept any more.
    */
   read(number: number, limit: number): Promise<readonly LogBatch[]>;
   /** The number of the first batch that was appended at or after `time` and is kept. */
@@ -51,11 +56,12 @@ export interface EventLogReader {
 export interface EventLog extends EventLogReader {
   /** Begins the log unless it exists. */
   begin(): Promise<LogTail>;
-  /** The state that the last batch holds. */
+  /** The state that the last batch holds, or an earlier one where it is not kept any more. */
   state(tail: LogTail): Promise<LogState>;
   /**
-   * Appends a batch under the condition that its number is free. Sent again after an ambiguous
-   * result it is the same. Returns false when another process has appended one of this number.
+   * Appends a batch under the condition that its number is free. Returns false when another process
+   * has appended one of this number. After an error nobody knows whether it was appended: the tail
+   * says so, and a request that still arrives later finds its number taken.
    */
   append(batch: LogBatch, state: LogState): Promise<boolean>;
 }

@@ -10,6 +10,8 @@ export interface SubscriptionState {
   /** The number of the batch, and the index of the next event in it. */
   readonly number: number;
   readonly index: number;
+  /** When this batch was appended, or the one before; absent when that is not known. */
+  readonly time?: Instant | undefined;
   /** When the first of the failures without a success in between was; absent while it works. */
   readonly failingSince?: Instant | undefined;
   /** Why the last attempt has failed, as operators read it. */

@@ -1,4 +1,7 @@
-/** The log of events in DynamoDB: one item for each batch, and one that says where the log is. */
+/**
+ * The log of events in DynamoDB: one item for each batch, and the head, which says up to which
+ * number batches may exist.
+ */
 import { randomUUID } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import {
@@ -7,19 +10,31 @@ import {
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
+  type QueryCommandInput,
 } from "@aws-sdk/client-dynamodb";
 import { type Item, N, num, pad, S, text } from "../../platform/dynamodb/sdk/attributes.ts";
 import { orUnavailable } from "../../platform/dynamodb/sdk/client.ts";
-import { type EventLog, keptMs, type LogBatch, type LogState, type LogTail } from "../ports/log.ts";
+import { createTurns } from "../../platform/work/turns.ts";
+import {
+  type EventLog,
+  type EventLogReader,
+  keptMs,
+  type LogBatch,
+  type LogState,
+  type LogTail,
+} from "../ports/log.ts";
 import { decodeEvents, encodeEvents } from "../published/encoding.ts";
 
 /** The batches in one partition, which takes 1,000 write units a second. */
 const partitionSize = 1_000;
 
-/** DynamoDB may delete a batch so long after it was appended. */
+/**
+ * DynamoDB may delete a batch so long after it was appended: a day later than it is kept, so that
+ * the clocks of two processes never differ about whether it may be gone.
+ */
 const deletedAfterMs = keptMs + 24 * 3_600_000;
 
-const head = { pk: S("H"), sk: S("H") };
+const headKey = { pk: S("H"), sk: S("H") };
 
 const noState: LogState = { positions: {}, gaps: [] };
 
@@ -28,8 +43,12 @@ const encodeState = (state: LogState) => ({ B: deflateRawSync(JSON.stringify(sta
 const stateOf = (item: Item | undefined): LogState =>
   item?.s?.B ? (JSON.parse(inflateRawSync(item.s.B).toString()) as LogState) : noState;
 
+const partitionOf = (number: number): number => Math.floor(number / partitionSize);
+
+const partitionKey = (logId: string, partition: number) => S(`L#${logId}#${partition}`);
+
 const keyOf = (logId: string, number: number) => ({
-  pk: S(`L#${logId}#${Math.floor(number / partitionSize)}`),
+  pk: partitionKey(logId, partitionOf(number)),
   sk: S(pad(number, 15)),
 });
 
@@ -39,122 +58,208 @@ const batchOf = (item: Item): LogBatch => ({
   events: decodeEvents(item.e?.B ?? new Uint8Array()),
 });
 
-export function createEventLog(client: DynamoDBClient, TableName: string): EventLog {
-  /** The log that `tail` has found, whose id never changes. */
-  let known: LogTail | undefined;
+/** To decode a batch takes milliseconds, so that each has a turn of the event loop. */
+const decodingTurn = createTurns();
 
-  async function get(Key: Item): Promise<Item | undefined> {
-    const command = new GetItemCommand({ TableName, Key, ConsistentRead: true });
-    return (await orUnavailable(client.send(command))).Item;
-  }
+/** The head of the log. All batches have lower numbers than `end`. */
+interface Head {
+  readonly logId: string;
+  readonly end: number;
+  /** The batch for which it was moved, which may not be there yet. */
+  readonly next: number;
+  /** The time of that batch. */
+  readonly time: number;
+}
 
-  async function query(logId: string, number: number, further: object): Promise<readonly Item[]> {
-    const { pk, sk } = keyOf(logId, number);
-    const command = new QueryCommand({
-      TableName,
-      ConsistentRead: true,
-      KeyConditionExpression: "pk = :pk AND sk >= :sk",
-      ExpressionAttributeValues: { ":pk": pk, ":sk": sk },
-      ...further,
-    });
-    return (await orUnavailable(client.send(command))).Items ?? [];
-  }
+const headOf = (item: Item): Head => ({
+  logId: text(item, "i"),
+  end: num(item, "n"),
+  next: num(item, "b"),
+  time: num(item, "t"),
+});
 
-  /** The last batch at or behind `number`, which is known to have existed. */
-  async function last(logId: string, number: number): Promise<number> {
-    const [item] = await query(logId, number, {
-      ScanIndexForward: false,
-      Limit: 1,
-      ProjectionExpression: "sk",
-    });
-    const found = item ? Number(text(item, "sk")) : number;
-    const isFull = found % partitionSize === partitionSize - 1;
-    const [next] = isFull ? await query(logId, found + 1, { Limit: 1 }) : [];
-    return next ? last(logId, found + 1) : found;
-  }
-
-  async function tail(): Promise<LogTail | undefined> {
-    const item = known ? undefined : await get(head);
-    if (!known && !item) return undefined;
-    const { logId, number } = known ?? {
-      logId: text(item as Item, "i"),
-      number: num(item as Item, "n"),
-    };
-    known = { logId, number: await last(logId, number) };
-    return known;
-  }
-
-  /** Notes where the log is, in case that nothing else of it is kept any more. */
-  async function putHead({ number }: LogBatch, state: LogState, logId: string): Promise<void> {
-    const Item = { ...head, i: S(logId), n: N(number), s: encodeState(state) };
-    await orUnavailable(client.send(new PutItemCommand({ TableName, Item })));
-  }
+/** The requests to the table. All reads are strongly consistent. */
+function createItems(client: DynamoDBClient, TableName: string) {
   return {
-    tail,
-    async begin() {
-      const Item = { ...head, i: S(randomUUID()), n: N(0) };
-      const command = new PutItemCommand({
-        TableName,
-        Item,
-        ConditionExpression: "attribute_not_exists(pk)",
-      });
-      await orUnavailable(client.send(command)).catch((err: unknown) => {
-        if (!(err instanceof ConditionalCheckFailedException)) throw err;
-      });
-      return (await tail()) as LogTail;
+    async get(Key: Item): Promise<Item | undefined> {
+      const command = new GetItemCommand({ TableName, Key, ConsistentRead: true });
+      return (await orUnavailable(client.send(command))).Item;
     },
-    async state({ logId, number }) {
-      return stateOf((await get(keyOf(logId, number))) ?? (await get(head)));
+    async query(input: Partial<QueryCommandInput>): Promise<readonly Item[]> {
+      const command = new QueryCommand({ TableName, ConsistentRead: true, ...input });
+      return (await orUnavailable(client.send(command))).Items ?? [];
     },
-    async append(batch, state) {
-      const logId = known?.logId ?? (await tail())?.logId;
-      if (!logId) throw new Error("the log has not begun");
-      const writer = randomUUID();
-      const { number, time, events } = batch;
+    /** Returns false when the condition does not hold. */
+    async put(Item: Item, ConditionExpression: string, values?: Item): Promise<boolean> {
       const command = new PutItemCommand({
-        TableName,
-        Item: {
-          ...keyOf(logId, number),
-          t: N(time),
-          c: N(events.length),
-          e: { B: encodeEvents(events) },
-          s: encodeState(state),
-          w: S(writer),
-          ttl: N(Math.ceil((time + deletedAfterMs) / 1_000)),
-        },
-        // Sent again by the client after a lost answer, it finds the item that it has written itself.
-        ConditionExpression: "attribute_not_exists(pk) OR w = :w",
-        ExpressionAttributeValues: { ":w": S(writer) },
+        ...{ TableName, Item, ConditionExpression },
+        ...(values && { ExpressionAttributeValues: values }),
       });
       try {
         await orUnavailable(client.send(command));
-      } catch (err) {
-        if (err instanceof ConditionalCheckFailedException) return false;
-        throw err;
+        return true;
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) return false;
+        throw error;
       }
-      known = { logId, number };
-      if (number % partitionSize === 0) await putHead(batch, state, logId);
-      return true;
     },
+  };
+}
+
+type Items = ReturnType<typeof createItems>;
+
+/** Finds the last batch, from the last one that this process has found. */
+function createTail({ get, query }: Items) {
+  let known: LogTail | undefined;
+
+  /** The last batch of a partition, unless it is so old that later ones may be deleted. */
+  async function lastOf(logId: string, partition: number): Promise<LogTail | undefined> {
+    const [item] = await query({
+      KeyConditionExpression: "pk = :pk",
+      ExpressionAttributeValues: { ":pk": partitionKey(logId, partition) },
+      ...{ ScanIndexForward: false, Limit: 1, ProjectionExpression: "sk, t" },
+    });
+    if (!item || num(item, "t") <= Date.now() - keptMs) return undefined;
+    return { logId, number: Number(text(item, "sk")), time: num(item, "t") };
+  }
+
+  /** The head is moved before a batch is appended, which may be one partition behind. */
+  async function byHead(): Promise<LogTail | undefined> {
+    const item = await get(headKey);
+    if (!item) return undefined;
+    const { logId, end, next, time } = headOf(item);
+    const last = partitionOf(end - 1);
+    for (const partition of end > 1 ? [last, last - 1] : []) {
+      const found = partition >= 0 ? await lastOf(logId, partition) : undefined;
+      if (found) return found;
+    }
+    // A batch of a time that is kept would have been found: it is still to come. Else it, and any
+    // number of batches behind it, may be deleted, whose numbers are not used again.
+    const isToCome = time > Date.now() - keptMs;
+    return { logId, number: (isToCome ? next : end) - 1, time };
+  }
+
+  return {
+    async find(): Promise<LogTail | undefined> {
+      const found = known && (await lastOf(known.logId, partitionOf(known.number)));
+      const isWithin = found && (found.number + 1) % partitionSize > 0;
+      known = isWithin ? found : await byHead();
+      return known;
+    },
+    known: () => known,
+    set(tail: LogTail | undefined) {
+      known = tail;
+    },
+  };
+}
+
+type Tail = ReturnType<typeof createTail>;
+
+function createReader({ get, query }: Items, tail: Tail): EventLogReader {
+  return {
+    tail: tail.find,
     async read(number, limit) {
-      const logId = known?.logId ?? (await tail())?.logId;
+      const logId = (tail.known() ?? (await tail.find()))?.logId;
       if (!logId) return [];
-      const items = await query(logId, number, { Limit: limit });
-      const batches = items.map(batchOf);
-      return batches.filter((batch, i) => batch.number === number + i);
+      const { pk, sk } = keyOf(logId, number);
+      const items = await query({
+        KeyConditionExpression: "pk = :pk AND sk >= :sk",
+        ExpressionAttributeValues: { ":pk": pk, ":sk": sk },
+        Limit: limit,
+      });
+      const isNext = (item: Item, i: number) => Number(text(item, "sk")) === number + i;
+      const end = items.findIndex((item, i) => !isNext(item, i));
+      const batches: LogBatch[] = [];
+      for (const item of end < 0 ? items : items.slice(0, end)) {
+        await decodingTurn();
+        batches.push(batchOf(item));
+      }
+      return batches;
     },
     async find(time) {
-      const end = await tail();
+      const end = await tail.find();
       if (!end) return 1;
+      const from = Math.max(time, Date.now() - keptMs);
       let [low, high] = [1, end.number + 1];
       while (low < high) {
         const middle = Math.floor((low + high) / 2);
         const item = await get(keyOf(end.logId, middle));
-        const isBefore: boolean = item === undefined || num(item, "t") < time;
+        // What does not exist was deleted, or skipped behind deleted ones.
+        const isBefore: boolean = item === undefined || num(item, "t") < from;
         if (isBefore) low = middle + 1;
         else high = middle;
       }
       return low;
+    },
+  };
+}
+
+/** The log in a table. One object of it appends at a time, and any number of them reads. */
+export function createEventLog(client: DynamoDBClient, TableName: string): EventLog {
+  const items = createItems(client, TableName);
+  const tail = createTail(items);
+  /** Up to where the head is known to be. */
+  let end = 0;
+  /** The state of the last batch that this process has appended or found. */
+  let last: { readonly number: number; readonly state: LogState } | undefined;
+
+  async function state({ logId, number }: LogTail): Promise<LogState> {
+    const item = (await items.get(keyOf(logId, number))) ?? (await items.get(headKey));
+    last = { number, state: stateOf(item) };
+    return last.state;
+  }
+
+  /**
+   * Moves the head behind the partition of a batch, before the first batch of it. It holds the
+   * state before that batch, for the time when no batch is kept any more. Returns false when
+   * another process has moved it further.
+   */
+  async function moveHead(known: LogTail, { number, time }: LogBatch): Promise<boolean> {
+    if (number < end) return true;
+    const before =
+      last?.number === number - 1 ? last.state : await state({ ...known, number: number - 1 });
+    const moved = (partitionOf(number) + 1) * partitionSize;
+    const isMoved = await items.put(
+      {
+        ...{ ...headKey, i: S(known.logId), n: N(moved), b: N(number), t: N(time) },
+        s: encodeState(before),
+      },
+      "i = :i AND n <= :n",
+      { ":i": S(known.logId), ":n": N(moved) },
+    );
+    if (isMoved) end = moved;
+    return isMoved;
+  }
+
+  return {
+    ...createReader(items, tail),
+    async begin() {
+      tail.set(undefined);
+      end = 0;
+      const found = await tail.find();
+      if (found) return found;
+      const head = { ...headKey, i: S(randomUUID()), n: N(1), b: N(1), t: N(Date.now()) };
+      await items.put(head, "attribute_not_exists(pk)");
+      return (await tail.find()) as LogTail;
+    },
+    state,
+    async append(batch, next) {
+      const known = tail.known();
+      if (!known) throw new Error("the log has not begun");
+      if (!(await moveHead(known, batch))) return false;
+      const { number, time, events } = batch;
+      const writer = S(randomUUID());
+      const item = {
+        ...keyOf(known.logId, number),
+        ...{ t: N(time), w: writer, ttl: N(Math.ceil((time + deletedAfterMs) / 1_000)) },
+        ...{ e: { B: encodeEvents(events) }, s: encodeState(next) },
+      };
+      // Sent again by the client after a lost answer, it finds the item that it has written itself.
+      const isFree = "attribute_not_exists(pk) OR w = :w";
+      if (!(await items.put(item, isFree, { ":w": writer }))) return false;
+      tail.set({ logId: known.logId, number, time });
+      last = { number, state: next };
+      return true;
     },
   };
 }

@@ -10,6 +10,7 @@ export const subscription = defineRecord<"subscription">({
     logId: field("l", text),
     number: field("n", number),
     index: field("i", number),
+    time: optional("t", number),
     failingSince: optional("f", number),
     failure: optional("r", text),
     pausedSince: optional("p", number),
