@@ -1,4 +1,4 @@
-/** Builds the dependencies that server, worker and tools have in common. */
+/** Builds the dependencies that processes and tools have in common. */
 
 import { readFileSync } from "node:fs";
 import { createDriveSource } from "./bulk-grants/google-sources/drive.ts";
@@ -12,6 +12,7 @@ import { createObjectSource } from "./bulk-grants/sources/objects.ts";
 import { createDynamoSheetStore } from "./bulk-grants/store/sheet-store.ts";
 import { progressOf } from "./bulk-grants/use-cases/queries.ts";
 import { createDueHours } from "./due/runtime/due-hours.ts";
+import { createEventReads } from "./events/runtime/event-reads.ts";
 import { createEventLog } from "./events/store/event-log.ts";
 import { createAnnouncements } from "./feed/announce/announcements.ts";
 import { createTargetOwnerCache } from "./feed/runtime/target-owner-cache.ts";
@@ -56,7 +57,7 @@ import { createWorkflows } from "./temporal/workflows.ts";
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-interface Composed<T extends Deps> {
+export interface Composed<T> {
   readonly deps: T;
   /** Ends the streams, finishes the background tasks, then closes the clients. */
   close(): Promise<void>;
@@ -185,7 +186,26 @@ function composeAuthenticator({ auth, host, tls }: Config, log: Logger): Authent
   }
 }
 
-interface ComposeOptions {
+/** Builds what all processes have of the store. */
+export function composeStore(config: Config, clients: Clients) {
+  const names = tableName(config.tablePrefix);
+  const reader = createDynamoReader(clients, names);
+  const clock: Clock = config.testClock
+    ? createTestClock(reader, clients)
+    : createSystemClock(clients);
+  const engine = new CommitEngine({ store: createDynamoItemStore(clients.single, names), clock });
+  return {
+    ...{ engine, reader, clock },
+    storeSilenceMs: clients.silenceMs,
+    storeUnansweredMs: clients.unansweredMs,
+    storeRefusals: clients.refusals,
+    tallies: { store: clients.tallies, commits: engine.tallies, clockSkewMs: clients.skewMs },
+    programs: createProgramCache(reader, config.testClock),
+    eventLog: createEventLog(clients.retrying, names("events")),
+  };
+}
+
+export interface ComposeOptions {
   /** Other clients of DynamoDB than those of the configuration, such as a test's. */
   readonly clients?: Clients | undefined;
 }
@@ -198,10 +218,8 @@ export function compose(
   { clients = clientsOf(config) }: ComposeOptions = {},
 ): Composed<Deps> {
   const names = tableName(config.tablePrefix);
-  const reader = createDynamoReader(clients, names);
-  const clock: Clock = config.testClock
-    ? createTestClock(reader, clients)
-    : createSystemClock(clients);
+  const ofStore = composeStore(config, clients);
+  const { reader, engine, clock } = ofStore;
   const background = createBackgroundTasks(log);
   const { maxStreams } = config;
   const announcements = composeAnnouncements(config, log);
@@ -210,31 +228,19 @@ export function compose(
     ...{ reader, log, maxStreams },
     progressOf: (bulkGrant) => progressOf({ reader }, bulkGrant),
   });
-  const engine = new CommitEngine({ store: createDynamoItemStore(clients.single, names), clock });
+  const eventReads = createEventReads({ ...ofStore, log, maxStreams });
   const reporter = composeReporter(config);
-  const tallies = {
-    store: clients.tallies,
-    commits: engine.tallies,
-    clockSkewMs: clients.skewMs,
-    droppedTasks: background.dropped,
-    failedReports: reporter.failed,
-  };
-  const storeWatch = watchStore(
-    { storeSilenceMs: clients.silenceMs, storeRefusals: clients.refusals, tallies },
-    log,
-  );
+  const storeWatch = watchStore(ofStore, log);
   const paceSweep = createPace(config.sweepChangesPerSecond);
   return {
     deps: {
-      engine,
+      ...ofStore,
       readAhead: (requests) => engine.readAhead(requests),
-      reader,
-      clock,
-      storeSilenceMs: clients.silenceMs,
-      storeUnansweredMs: clients.unansweredMs,
-      storeRefusals: clients.refusals,
-      tallies,
-      programs: createProgramCache(reader, config.testClock),
+      tallies: {
+        ...ofStore.tallies,
+        droppedTasks: background.dropped,
+        failedReports: reporter.failed,
+      },
       dueHours: createDueHours(engine, clock),
       workflows,
       owners: createTargetOwnerCache(reader),
@@ -244,7 +250,7 @@ export function compose(
       unreadCounts,
       bulkGrantStreams,
       sheets: createDynamoSheetStore(clients, names),
-      eventLog: createEventLog(clients.retrying, names("events")),
+      ...eventReads,
       exportDestinations: composeDestinations(config),
       exportFormat,
       reporter,
@@ -259,6 +265,7 @@ export function compose(
     async close() {
       unreadCounts.close();
       bulkGrantStreams.close();
+      eventReads.eventStreams.close();
       await background.close();
       await announcements?.close();
       storeWatch.close();

@@ -118,10 +118,12 @@ export function createServer({
       const noticeMs = drainSeconds * 1_000 * noticeShare;
       deps.unreadCounts.drain(noticeMs);
       deps.bulkGrantStreams.drain(noticeMs);
+      deps.eventStreams.drain(noticeMs);
       await sleep(noticeMs);
       // Every stream has ended before the listeners drain, even if its timer is late.
       deps.unreadCounts.close();
       deps.bulkGrantStreams.close();
+      deps.eventStreams.close();
       closing.abort(new DomainError("DRAINING", "this server is about to stop; try another"));
       await listeners.drain(drainSeconds * 1_000 - noticeMs);
       operators.close();

@@ -134,7 +134,7 @@ export const fromRevision = (
   });
 
 /** The counts of problems by their code, as a list. */
-const withProblems = <T extends Pick<RunCounts, "problemCounts">>(counts: T) => ({
+export const withProblems = <T extends Pick<RunCounts, "problemCounts">>(counts: T) => ({
   ...counts,
   problemCounts: Object.entries(counts.problemCounts).map(([code, rowCount]) => ({
     code,

@@ -1,17 +1,11 @@
 /** Cuts the bytes of a sheet, so that reading it does not stop the event loop for long. */
-import { setImmediate } from "node:timers/promises";
+import { createTurns } from "../../platform/work/turns.ts";
 
 /** The shortest rows are the slowest to check by far: 256 of them take a few milliseconds. */
 const sliceBytes = 2 ** 10;
 
-/** The last turn. All sheets share the turns, so that many stop the loop no longer than one. */
-let lastTurn = Promise.resolve();
-
 /** Waits for the next turn of the event loop that no other sheet has. */
-export function nextTurn(): Promise<void> {
-  lastTurn = lastTurn.then(() => setImmediate());
-  return lastTurn;
-}
+export const nextTurn = createTurns();
 
 /** Yields the same bytes in chunks of at most 1 KiB, each in its own turn of the event loop. */
 export async function* inSlices(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -98,7 +98,8 @@ const fromResult = ({ hold, entry, availablePoints, replayed }: HoldResult) => (
   replayed,
 });
 
-const fromHold = (hold: Hold): MessageInitShape<typeof HoldSchema> =>
+/** The message of a hold. */
+export const fromHold = (hold: Hold): MessageInitShape<typeof HoldSchema> =>
   fromRecord(HoldSchema, {
     ...hold,
     points: pointsOf(hold),

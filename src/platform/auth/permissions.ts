@@ -11,8 +11,11 @@ import { servicePattern } from "./ids.ts";
 const programs = z.array(z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/));
 const prefixes = z.array(z.string().regex(servicePattern));
 
+/** Whole types of events, or their beginnings up to a dot. */
+const eventTypes = z.array(z.string().regex(/^[a-z][a-z_]{0,31}\.(?:[a-z][a-z_]{0,31})?$/));
+
 /** The names of a caller's limits. */
-export const limitNames = ["programs", "owners", "actors", "holds"] as const;
+export const limitNames = ["programs", "owners", "actors", "holds", "event_types"] as const;
 export type LimitName = (typeof limitNames)[number];
 
 /** The limits of a caller, each absent where it does not apply. */
@@ -21,6 +24,7 @@ export const limitsSchema = {
   owners: prefixes.optional(),
   actors: prefixes.optional(),
   holds: z.literal("own").optional(),
+  event_types: eventTypes.optional(),
 } satisfies Record<LimitName, unknown>;
 
 interface Permissions {
@@ -29,6 +33,7 @@ interface Permissions {
   readonly owners?: readonly string[] | undefined;
   readonly actors?: readonly string[] | undefined;
   readonly holds?: "own" | undefined;
+  readonly event_types?: readonly string[] | undefined;
 }
 
 /** The first of the required limits that a caller does not have. */
@@ -44,4 +49,5 @@ export const toPermissions = (given: Permissions): Omit<Identity, "caller"> => (
   ownerPrefixes: given.owners,
   actorPrefixes: given.actors,
   holds: given.holds,
+  eventTypes: given.event_types,
 });

@@ -5,7 +5,7 @@ import type { Report } from "./config-error.ts";
 import { file, listOf, oneOf, text, whole } from "./fields.ts";
 
 /** The names of a caller's limits. */
-const limit = oneOf(["programs", "owners", "actors", "holds"]);
+const limit = oneOf(["programs", "owners", "actors", "holds", "event_types"]);
 type Limit = z.output<typeof limit>;
 
 /** Keys that come over the network in cleartext could be anybody's. */

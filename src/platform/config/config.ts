@@ -1,4 +1,4 @@
-/** Reads the configuration of server, worker and tools from environment variables. */
+/** Reads the configuration of all processes and tools from environment variables. */
 import { z } from "zod";
 import manifest from "../../../package.json" with { type: "json" };
 import { accessVariables, isLoopback, readAccess } from "./access.ts";
@@ -11,7 +11,7 @@ import { readTracing, tracingVariables } from "./tracing.ts";
 import { isServiceLink, reportUnknown } from "./unknown.ts";
 
 /** Which process reads its variables. `setup` stands for all tools that listen on no port. */
-export type ProcessKind = "server" | "worker" | "setup";
+export type ProcessKind = "server" | "worker" | "events" | "setup";
 
 /** The variables that only the server reads. */
 const serverVariables = {
@@ -34,9 +34,27 @@ const workerVariables = {
   MEGURI_SWEEP_CHANGES_PER_SECOND: whole(100).prefault("500"),
 };
 
+/** The variables that only the events process reads. */
+const eventsVariables = {
+  MEGURI_EVENTS_PORT: port.prefault("8084"),
+  MEGURI_EVENT_SUBSCRIPTIONS: file.optional(),
+};
+
 /** The variables that only the setup reads. */
 const setupVariables = {
   MEGURI_MANAGE_TABLES: flag.prefault("1"),
+};
+
+/** The variables of what the events process does not do. */
+const featureVariables = {
+  MEGURI_TASK_QUEUE: text.prefault("meguri"),
+  MEGURI_HISTORY_DAYS: whole(1, 3_650).prefault("90"),
+  MEGURI_BULK_SOURCES: file.optional(),
+  MEGURI_EXPORT_DESTINATIONS: file.optional(),
+  MEGURI_APPROVAL_REMINDER_HOURS: decimal(0.001, 8_760).prefault("24"),
+  MEGURI_APPROVAL_EXPIRY_HOURS: decimal(0.001, 8_760).prefault("168"),
+  MEGURI_SLACK_WEBHOOK_URL: webUrl.optional(),
+  MEGURI_TEMPORAL_UI_URL: webUrl.optional(),
 };
 
 /** Every variable with its default, as docs/run/configuration.md lists them. */
@@ -45,9 +63,11 @@ const variables = z.object({
   MEGURI_HOST: text.prefault("127.0.0.1"),
   ...serverVariables,
   ...workerVariables,
+  ...eventsVariables,
   ...setupVariables,
   ...temporalVariables,
   ...announceVariables,
+  ...featureVariables,
   ...tracingVariables,
   MEGURI_DYNAMODB_ENDPOINT: webUrl.optional(),
   MEGURI_DYNAMODB_TRANSPORT: oneOf(["thin", "sdk"]).prefault("thin"),
@@ -56,15 +76,7 @@ const variables = z.object({
     .regex(/^[A-Za-z0-9_.-]{1,64}$/, { error: "has to have 1 to 64 of A-Z, a-z, 0-9, _, . and -" })
     .prefault("meguri-"),
   AWS_REGION: text.prefault("ap-northeast-1"),
-  MEGURI_TASK_QUEUE: text.prefault("meguri"),
-  MEGURI_HISTORY_DAYS: whole(1, 3_650).prefault("90"),
   MEGURI_DRAIN_SECONDS: decimal(0, 600).prefault("20"),
-  MEGURI_BULK_SOURCES: file.optional(),
-  MEGURI_EXPORT_DESTINATIONS: file.optional(),
-  MEGURI_APPROVAL_REMINDER_HOURS: decimal(0.001, 8_760).prefault("24"),
-  MEGURI_APPROVAL_EXPIRY_HOURS: decimal(0.001, 8_760).prefault("168"),
-  MEGURI_SLACK_WEBHOOK_URL: webUrl.optional(),
-  MEGURI_TEMPORAL_UI_URL: webUrl.optional(),
   MEGURI_LOG_LEVEL: oneOf(["debug", "info", "warn", "error", "silent"]).prefault("info"),
   MEGURI_TEST_CLOCK: flag.prefault("0"),
 });
@@ -79,9 +91,22 @@ export const defaults: ReadonlyMap<string, string | undefined> = new Map(
 
 /** The variables that a process does not read. */
 const ignored: Readonly<Record<ProcessKind, readonly string[]>> = {
-  server: Object.keys({ ...workerVariables, ...setupVariables }),
-  worker: Object.keys({ ...serverVariables, ...setupVariables }),
-  setup: ["MEGURI_HOST", ...Object.keys(serverVariables), ...Object.keys(workerVariables)],
+  server: Object.keys({ ...workerVariables, ...eventsVariables, ...setupVariables }),
+  worker: Object.keys({ ...serverVariables, ...eventsVariables, ...setupVariables }),
+  events: Object.keys({
+    ...serverVariables,
+    ...workerVariables,
+    ...setupVariables,
+    ...temporalVariables,
+    ...announceVariables,
+    ...featureVariables,
+  }),
+  setup: Object.keys({
+    MEGURI_HOST: undefined,
+    ...serverVariables,
+    ...workerVariables,
+    ...eventsVariables,
+  }),
 };
 
 /** Whether a process reads a variable. */
@@ -100,6 +125,9 @@ const toConfig = (env: Env, report: Report) => ({
   http1Port: env.MEGURI_HTTP1_PORT,
   metricsPort: env.MEGURI_METRICS_PORT,
   operatorsPort: env.MEGURI_OPERATORS_PORT,
+  eventsPort: env.MEGURI_EVENTS_PORT,
+  /** The JSON file of the subscriptions to which events are delivered. Absent: there are none. */
+  eventSubscriptions: env.MEGURI_EVENT_SUBSCRIPTIONS,
   /** Absent: AWS. */
   dynamoEndpoint: env.MEGURI_DYNAMODB_ENDPOINT,
   region: env.AWS_REGION,
@@ -202,12 +230,15 @@ function parse(env: NodeJS.ProcessEnv, kind: ProcessKind) {
 }
 
 function listeningPorts(env: Env, kind: ProcessKind): ListeningPorts {
-  const { MEGURI_PORT, MEGURI_HTTP1_PORT, MEGURI_OPERATORS_PORT, MEGURI_METRICS_PORT } = env;
+  const { MEGURI_PORT, MEGURI_HTTP1_PORT, MEGURI_OPERATORS_PORT } = env;
+  const { MEGURI_METRICS_PORT, MEGURI_EVENTS_PORT } = env;
   switch (kind) {
     case "server":
       return { MEGURI_PORT, MEGURI_HTTP1_PORT, MEGURI_OPERATORS_PORT };
     case "worker":
       return { MEGURI_METRICS_PORT };
+    case "events":
+      return { MEGURI_EVENTS_PORT };
     case "setup":
       return {};
   }

@@ -4,11 +4,12 @@ import {
   type DescMessage,
   type DescMethod,
   getOption,
+  isFieldSet,
   type Message,
 } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import type { Interceptor } from "@connectrpc/connect";
-import { Role, role, scope } from "../../gen/meguri/access/v1/access_pb.ts";
+import { field_scope, Role, role, scope } from "../../gen/meguri/access/v1/access_pb.ts";
 import type { Identity } from "../ports/identity.ts";
 import type { TargetOwners } from "../ports/target-owners.ts";
 import { DomainError } from "../words/errors.ts";
@@ -16,9 +17,13 @@ import { toProgramId } from "../words/program-ids.ts";
 import type { TargetName } from "../words/target-name.ts";
 import { identityOf } from "./context.ts";
 
-/** The fields that name something in a request, and the fields that lead to such fields. */
+/**
+ * The fields that name something in a request, the fields that lead to such fields, and those that
+ * take a scope of their own.
+ */
 interface NamingFields {
   readonly named: readonly { readonly field: DescField; readonly role: Role }[];
+  readonly scoped: readonly { readonly field: DescField; readonly scope: string }[];
   readonly nested: readonly DescField[];
 }
 
@@ -26,7 +31,8 @@ interface NamingFields {
 export function authorize(owners: TargetOwners): Interceptor {
   return (next) => async (req) => {
     const identity = identityOf(req.contextValues);
-    if (!isLimited(identity)) return next(req);
+    const { scoped } = namingFields(req.method.input);
+    if (!isLimited(identity) && scoped.length === 0) return next(req);
     const check = (message: Message) => requireLimits(identity, req.method, message, owners);
     if (req.stream) return next({ ...req, message: checkEach(req.message, check) });
     await check(req.message);
@@ -34,13 +40,20 @@ export function authorize(owners: TargetOwners): Interceptor {
   };
 }
 
-/** Requires that the caller may use what a request names. Throws PERMISSION_DENIED. */
+/**
+ * Requires that the caller may use what a request names, and has the scopes of the fields that are
+ * set. Throws PERMISSION_DENIED.
+ */
 export async function requireLimits(
   identity: Identity,
   { input }: DescMethod,
   request: Message,
   owners: TargetOwners,
 ): Promise<void> {
+  const { scoped } = namingFields(input);
+  for (const { field, scope } of scoped) {
+    if (isFieldSet(request, field)) requireOneScope(identity, scope);
+  }
   if (isLimited(identity)) await requireWithinLimits(identity, reflect(input, request), owners);
 }
 
@@ -70,20 +83,26 @@ function scopeOf(method: DescMethod): string {
  * PERMISSION_DENIED.
  */
 export function requireScope(identity: Identity, method: DescMethod): void {
-  const required = scopeOf(method);
-  const { scopes } = identity;
+  requireOneScope(identity, scopeOf(method));
+}
+
+function requireOneScope({ scopes }: Identity, required: string): void {
   if (required !== "" && (scopes === "all" || scopes.has(required))) return;
   throw new DomainError("PERMISSION_DENIED", `the caller lacks the scope ${required}`, {
     scope: required,
   });
 }
 
-const isLimited = ({ programIds, ownerPrefixes, actorPrefixes }: Identity): boolean =>
-  programIds !== undefined || ownerPrefixes !== undefined || actorPrefixes !== undefined;
+const isLimited = ({ programIds, ownerPrefixes, actorPrefixes, eventTypes }: Identity): boolean =>
+  [programIds, ownerPrefixes, actorPrefixes, eventTypes].some((limit) => limit !== undefined);
 
 /** Whether a caller may name this program. */
 export const mayUseProgram = ({ programIds }: Identity, programId: string): boolean =>
   programIds?.has(programId) ?? true;
+
+/** Whether a caller may read events of this type. */
+export const mayReadEventType = ({ eventTypes }: Identity, type: string): boolean =>
+  eventTypes?.some((each) => (each.endsWith(".") ? type.startsWith(each) : type === each)) ?? true;
 
 async function requireWithinLimits(
   identity: Identity,
@@ -113,7 +132,7 @@ async function isWithinLimits(
   value: unknown,
   owners: TargetOwners,
 ): Promise<boolean> {
-  const { ownerPrefixes, actorPrefixes } = identity;
+  const { programIds, ownerPrefixes, actorPrefixes } = identity;
   switch (role) {
     case Role.PROGRAM:
       return mayUseProgram(identity, toProgramId(value as string));
@@ -127,6 +146,10 @@ async function isWithinLimits(
       const ownerId = await owners.of({ type, id }).catch(ignoreUnknown);
       return ownerId === undefined || beginsWithOne(ownerId, ownerPrefixes);
     }
+    case Role.EVENT_TYPE:
+      return mayReadEventType(identity, value as string);
+    case Role.ALL_PROGRAMS:
+      return value === false || !(programIds ?? ownerPrefixes ?? actorPrefixes);
     default:
       return true;
   }
@@ -158,7 +181,10 @@ function namingFields(message: DescMessage): NamingFields {
     .filter(({ role }) => role !== Role.UNSPECIFIED);
   const others = message.fields.filter(({ message: inner }) => inner !== undefined);
   const nested = others.filter((field) => !named.some((one) => one.field === field));
-  const found = { named, nested };
+  const scoped = message.fields
+    .map((field) => ({ field, scope: getOption(field, field_scope) }))
+    .filter(({ scope }) => scope !== "");
+  const found = { named, nested, scoped };
   cache.set(message, found);
   return found;
 }

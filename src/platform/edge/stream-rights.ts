@@ -4,7 +4,7 @@ import type { ContextValues, Interceptor } from "@connectrpc/connect";
 import type { TargetOwners } from "../ports/target-owners.ts";
 import { DomainError } from "../words/errors.ts";
 import { requireLimits, requireScope } from "./authorize.ts";
-import { authenticateAgainKey, identityOf } from "./context.ts";
+import { authenticateAgainKey, identityKey, identityOf } from "./context.ts";
 
 /**
  * How long after a check the next one comes; up to twice as long, so that streams of one token do
@@ -16,7 +16,8 @@ const defaultCheckMs = 1_000;
  * Asks again and again who calls, as admission did, and what the caller may do. A stream ends with
  * UNAUTHENTICATED when its token or certificate has expired or the key of its token was removed;
  * with PERMISSION_DENIED when the callers' file no longer has its certificate's URI, the scope of
- * the method, or what the request names. Uploads are short, and are checked when they begin.
+ * the method, or what the request names. A handler finds the limits of the last check in the
+ * context. Uploads are short, and are checked when they begin.
  */
 export function endWithRight(owners: TargetOwners, checkMs = defaultCheckMs): Interceptor {
   return (next) => async (req) => {
@@ -55,6 +56,7 @@ function createCheck(
       requireScope(identity, method);
       for (const request of requests) await requireLimits(identity, method, request, owners);
       known = identity;
+      values.set(identityKey, identity);
     } catch (error) {
       // A transient error, such as that of a store that does not answer, takes no right away.
       if (!(error instanceof DomainError && error.retryable)) throw error;

@@ -3,13 +3,18 @@ import { readFileSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { z } from "zod";
 
+/** The name of a definition. */
+export const definitionName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "1 to 32 of a-z, 0-9 and -");
+
 /** The id of a program, as definitions name it. */
 export const programId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "not a program_id");
 
 /** The fields of every definition. */
 export const named = {
   /** By which requests name it. */
-  name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "1 to 32 of a-z, 0-9 and -"),
+  name: definitionName,
   /** The programs that may use it. */
   programs: z.array(programId).min(1),
 };
@@ -41,8 +46,8 @@ export type LocationOf<T extends "folder" | "s3"> = Extract<
   { readonly type: T }
 >;
 
-/** The two lists that a file may have. One file can be that of both. */
-type ListName = "sources" | "destinations";
+/** The lists that a file may have. One file can have all of them. */
+type ListName = "sources" | "destinations" | "subscriptions";
 
 /**
  * Returns a list of a file of definitions; an empty one without a path. Throws an error that names
@@ -56,7 +61,8 @@ export function readDefinitions<T extends { readonly name: string }>(
   if (path === undefined) return [];
   const unread = z.unknown().optional();
   const read = z.array(definition).superRefine(namedApart);
-  const file = z.strictObject({ sources: unread, destinations: unread, [list]: read });
+  const lists = { sources: unread, destinations: unread, subscriptions: unread };
+  const file = z.strictObject({ ...lists, [list]: read });
   const parsed = file.safeParse(readJson(path));
   if (!parsed.success) throw new Error(`${path}: ${z.prettifyError(parsed.error)}`);
   return parsed.data[list] as readonly T[];

@@ -16,6 +16,8 @@ export interface Identity {
   readonly actorPrefixes?: readonly string[] | undefined;
   /** The holds that the caller may end, and refund: those that its own service has made. */
   readonly holds?: "own" | undefined;
+  /** The types of events that the caller may read: whole ones, or beginnings up to a dot. */
+  readonly eventTypes?: readonly string[] | undefined;
 }
 
 /** The header and the connection by which a caller identifies itself. */

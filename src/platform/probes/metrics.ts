@@ -1,6 +1,7 @@
-/** The page of a process's metrics, and the metrics that servers and workers have in common. */
+/** The page of a process's metrics, and the metrics that all processes have in common. */
 import { collectDefaultMetrics, Gauge, type Metric, Registry } from "prom-client";
 import type { Deps } from "../ports/deps.ts";
+import type { Tallies } from "../ports/tallies.ts";
 import type { Answer } from "./listener.ts";
 
 /** Creates a registry with the metrics of the process. To be called once per process. */
@@ -45,13 +46,15 @@ export function exportGauge(
   });
 }
 
-type StoreDeps = Pick<Deps, "storeUnansweredMs" | "tallies">;
+interface StoreDeps extends Pick<Deps, "storeUnansweredMs"> {
+  readonly tallies: Pick<Tallies, "store" | "commits" | "clockSkewMs"> & Partial<Tallies>;
+}
 
-/** Exports what servers and workers do with the store, and what they have not done behind calls. */
+/** Exports what a process does with the store, and what it has not done behind calls. */
 export function exportStore(registry: Registry, deps: StoreDeps): void {
   const { storeUnansweredMs, tallies } = deps;
-  const { failedReports, droppedTasks, clockSkewMs } = tallies;
-  exportMetrics(registry, { ...tallies.commits, ...tallies.store, failedReports, droppedTasks });
+  const { store, commits, clockSkewMs, ...ofTasks } = tallies;
+  exportMetrics(registry, { ...commits, ...store, ...ofTasks });
   exportGauge(
     registry,
     "meguri_clock_offset_seconds",

@@ -1,4 +1,4 @@
-/** Whether a server can do its work now: its state, its store and its clock; a worker's store. */
+/** Whether a process can do its work now: its state, its store and its clock; a worker's store. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../observe/log.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -17,6 +17,8 @@ interface ReadinessDeps {
   readonly deps: StoreDeps & Pick<Deps, "clock">;
   readonly states: Pick<ServerStates, "current">;
   readonly log: Logger;
+  /** What the page calls the process. */
+  readonly process?: "server" | "events";
 }
 
 /**
@@ -33,14 +35,14 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<Answer> {
   };
 }
 
-async function check({ deps, states, log }: ReadinessDeps): Promise<Answer> {
+async function check({ deps, states, log, process = "server" }: ReadinessDeps): Promise<Answer> {
   const { clock } = deps;
   const store = await storeProblem(deps, log);
   // After the store, whose answer shows the time by which the clock is judged.
   const off = await problemOf(() => clock.now(), log);
   const { current } = states;
-  const server = current === "SERVING" ? undefined : current.toLowerCase();
-  const problems = Object.entries({ server, store, clock: off });
+  const state = current === "SERVING" ? undefined : current.toLowerCase();
+  const problems = Object.entries({ [process]: state, store, clock: off });
   const isReady = problems.every(([, problem]) => problem === undefined);
   const lines = problems.map(([name, problem = "ok"]) => `${name}: ${problem}\n`);
   return { status: isReady ? 200 : 503, text: lines.join("") };

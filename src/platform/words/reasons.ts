@@ -130,6 +130,13 @@ const table = {
       "missing, and a change of a program's rules that waits for approvals would be replaced.",
     advice: "read it again, and send the change with the new etag",
   },
+  CURSOR_EXPIRED: {
+    code: "FAILED_PRECONDITION",
+    retryable: false,
+    metadata: { oldest_time: "text" },
+    meaning: "The events behind the cursor are not kept, or it is of tables that were replaced.",
+    advice: "read on with the `oldest_time` as `start_time`, and read what was missed by itself",
+  },
   PROGRAM_NOT_FOUND: {
     ...notFound,
     meaning: "There is no program with this id.",

@@ -6,7 +6,9 @@ import type { StoreRefusal } from "../ports/store-refusals.ts";
 import { maxSilenceMs } from "../ports/store-silence.ts";
 import type { Milliseconds } from "../words/units.ts";
 
-type StoreDeps = Pick<Deps, "storeSilenceMs" | "storeRefusals" | "tallies">;
+interface StoreDeps extends Pick<Deps, "storeSilenceMs" | "storeRefusals"> {
+  readonly tallies: Pick<Deps["tallies"], "store">;
+}
 
 const checkMs = 1_000;
 

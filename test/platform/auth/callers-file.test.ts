@@ -29,6 +29,8 @@ test.each<[string, object[], string]>([
   ["an empty scope", [{ ...caller, scopes: [""] }], "callers[0].scopes[0]"],
   ["an empty prefix", [{ ...caller, owners: [""] }], "callers[0].owners[0]"],
   ["holds of all", [{ ...caller, holds: "all" }], "callers[0].holds"],
+  ["a part of a type", [{ ...caller, event_types: ["points"] }], "callers[0].event_types[0]"],
+  ["an empty type", [{ ...caller, event_types: [""] }], "callers[0].event_types[0]"],
   ["a bad service", [{ ...caller, service: "b#" }], "callers[0].service"],
   ["a bad URI", [{ ...caller, uri: "a b" }], "callers[0].uri"],
 ])("a file with %s is refused with what is wrong", (_, callers, text) => {

@@ -415,3 +415,17 @@ describe("a worker", () => {
     });
   });
 });
+
+test("the events process needs nothing of Temporal, and listens on its own port", () => {
+  const wrong = {
+    MEGURI_TEMPORAL_ADDRESS: "http://x",
+    MEGURI_BULK_SOURCES: "/none",
+    MEGURI_PORT: "x",
+  };
+  const env = { ...wrong, MEGURI_HOST: "0.0.0.0", MEGURI_EVENTS_PORT: "9000" };
+  expect(readConfig(env, "events")).toMatchObject({ eventsPort: 9_000, host: "0.0.0.0" });
+  expect(problemsOf({ MEGURI_EVENT_SUBSCRIPTIONS: "/none" }, "events")).toHaveProperty([
+    "MEGURI_EVENT_SUBSCRIPTIONS",
+  ]);
+  expect(problemsOf({ MEGURI_EVENT_SUBSCRIPTIONS: "/none" }, "worker")).toEqual({});
+});

@@ -24,6 +24,8 @@ const impersonal: readonly Kind[] = [
   ...(["bulkAction", "blockOutcome"] as const),
   // The name of a reservation or of a hold.
   "pendingStart",
+  // How far it has come.
+  "subscription",
 ];
 
 test("all that is stored of a person is found by queries", async () => {

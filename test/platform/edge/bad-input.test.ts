@@ -49,6 +49,7 @@ const badBulkGrantIds = [
 const badReasons = [text(129), "あ".repeat(43)];
 const badPoints = [0n, -1n, 1_000_000_001n, 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)];
 const badTotals = [-1n, 10n ** 15n + 1n, 2n ** 63n - 1n, -(2n ** 63n)];
+const nineLimits = Array.from({ length: 9 }, (_, i) => BigInt(i + 1));
 const nanos = [-1, 1_000_000_000, 2_147_483_647, -2_147_483_648];
 const badDigests = [text(42), text(44), `${text(42)}=`, `${text(42)}/`];
 const badEncodings = ["sjis", "SHIFT_JIS", "utf8"];
@@ -89,6 +90,13 @@ const bad: Record<string, readonly unknown[]> = {
   "*.reason": badReasons,
   "*.cause": badReasons,
   "*.reason_prefix": badReasons,
+  "*.cursor": badTokens,
+  // Beside the program of a good request.
+  "*.all_programs": [true],
+  "*.start_time": badTimes,
+  "*.max_wait": [{ seconds: -1n }, { seconds: 31n }, { seconds: 0n, nanos: -1 }],
+  "*.types": [["points.Used"], [""], [text(65)], ["points.used", "points.used"]],
+  "*.include": [[0], [4], [-1], [1, 1]],
   "*.points": badPoints,
   "*.page_size": badPageSizes,
   "*.page_token": badTokens,
@@ -190,6 +198,8 @@ const bad: Record<string, readonly unknown[]> = {
   "CreateProgramRequest.lifetime_months": badLifetimes,
   "Program.lifetime_months": [0, ...badLifetimes],
   "Program.reservation_shard_count": [-1, 1, 15, 17, 128, 257],
+  "BalanceLimits.below": [[0n], [-1n], [10n ** 15n + 1n], [1n, 1n], nineLimits],
+  "BalanceLimits.above": [[-1n], [10n ** 15n + 1n], [1n, 1n], nineLimits],
   "Notices.expiry_days": [-1, 28],
   "BulkRules.max_points_per_row": badPoints.slice(1),
   "BulkRules.max_total_points": badTotals,

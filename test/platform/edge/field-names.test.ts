@@ -6,6 +6,8 @@ import { messagesOf, services } from "../../support/fixtures/descriptors.ts";
 /** What is both, and why: docs/decisions/0038-name-a-reference-apart-from-what-it-names.md. */
 const exceptions = {
   cause: "what led to a change, which callers name, beside enums of what Meguri knows",
+  events: "those that made a notification, and those of everything that changes",
+  types: "of entries of a ledger, an enum, and of events, texts",
   type: "the type of a target, which services choose, beside enums of what Meguri knows",
   reservations: "those that a request describes, and those that exist",
   rows: "those that a request describes, and those of a bulk grant",

@@ -228,6 +228,14 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
       next_page_token: "",
     },
   ],
+  "meguri.events.v1.EventService/ReadEvents": [
+    { types: ["points.issued"] },
+    { events: [], cursor: expect.any(String), at_end: true },
+  ],
+  "meguri.events.v1.EventService/WatchEvents": [
+    { types: ["points.issued"] },
+    { events: [], cursor: expect.any(String), end: null },
+  ],
   "meguri.points.v1.PointsService/GetBalance": [
     account,
     {

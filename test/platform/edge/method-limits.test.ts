@@ -5,7 +5,7 @@ import { services } from "../../support/fixtures/descriptors.ts";
 import { refusalOf } from "../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
-test("methods that take or store a sheet have limits of their own, all others the defaults", () => {
+test("what takes or stores a sheet, or waits, has limits of its own, all else the defaults", () => {
   const methods = services.flatMap((service) => service.methods);
   const limits = methods.map((method) => {
     const { timeMs, bodyBytes, bodyTimeMs } = limitsOf(method);
@@ -16,6 +16,7 @@ test("methods that take or store a sheet have limits of their own, all others th
     ["SubmitBulkGrant", 600_000, (4_096 + 64) * 2 ** 10, 30_000],
     ["CheckSheet", 600_000, (2_048 + 64) * 2 ** 10, 30_000],
     ["ReverseBulkGrant", 600_000, 64 * 2 ** 10, 10_000],
+    ["ReadEvents", 40_000, 64 * 2 ** 10, 10_000],
   ]);
 });
 

@@ -8,7 +8,7 @@ import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-no
 import { SignJWT, UnsecuredJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Role, role } from "../../../src/gen/meguri/access/v1/access_pb.ts";
-import { allScopes, scopeOf } from "../../support/fixtures/descriptors.ts";
+import { allScopes, fieldScopesOf, scopeOf } from "../../support/fixtures/descriptors.ts";
 import { goodRequests, type Init, target } from "../../support/fixtures/good-requests.ts";
 import { callRpc, type Rpc, rpcs } from "../../support/servers/any-rpc.ts";
 import {
@@ -121,6 +121,9 @@ async function insufficientTokens({ method }: Rpc): Promise<Record<string, strin
   return {
     "no scope": await tokenFor([]),
     "all other scopes": await tokenFor(others),
+    ...(fieldScopesOf(method).length > 0 && {
+      "no scope of a field": await tokenFor([scopeOf(method)]),
+    }),
     ...(names(method, Role.PROGRAM) && {
       "wrong program": await limited({ meguri_programs: ["other"] }),
       "no program": await limited({ meguri_programs: [] }),
@@ -219,7 +222,7 @@ describe("refused", () => {
 
 describe("permitted", () => {
   test.each(rpcs)("$name with its scope, and within limits", async (rpc) => {
-    const needed = [scopeOf(rpc.method)];
+    const needed = [scopeOf(rpc.method), ...fieldScopesOf(rpc.method)];
     for (const token of [await tokenFor(needed), await tokenFor(needed, fitting)]) {
       const reason = await reasonFor(rpc, token);
       expect(["UNAUTHENTICATED", "PERMISSION_DENIED"]).not.toContain(reason);

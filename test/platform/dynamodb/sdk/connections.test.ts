@@ -67,3 +67,20 @@ test("an answer is there as a whole, and its timer is gone", async () => {
   expect(await outcome).toMatchObject({ response });
   expect(vi.getTimerCount()).toBe(0);
 });
+
+test("a request of a signal that aborts fails at once, and is aborted", async () => {
+  const stop = new AbortController();
+  const dispatch: Dispatcher["dispatch"] = (_, given) => {
+    handler = given;
+    return true;
+  };
+  const { handle } = createConnections({ dispatch } as Dispatcher);
+  const request = new HttpRequest({ protocol: "http:", hostname: "127.0.0.1", method: "POST" });
+  const aborted = handle(request, { abortSignal: stop.signal }).catch((error) => error);
+  handler.onRequestStart?.(controller, {});
+  stop.abort();
+  expect(await aborted).toMatchObject({ name: "AbortError" });
+  expect(abort).toHaveBeenCalledOnce();
+  const late = handle(request, { abortSignal: stop.signal }).catch((error) => error);
+  expect(await late).toMatchObject({ name: "AbortError" });
+});
