@@ -473,6 +473,10 @@ function testCommands(mode: Mode): void {
     expect(code).toBe(0);
   });
 
+  test("events tail", async () => {
+    expect(await done("events", "tail", "--no-follow", "--since", "1h")).toBe("");
+  });
+
   test("completion", async () => {
     expect(await done("completion", "zsh")).toContain("meguri completion-server");
     expect(await done("help", "grant")).toContain("Usage: meguri grant [options] <user> <points>");

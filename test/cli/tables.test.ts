@@ -62,6 +62,7 @@ test("only what a command does with it by hand sets no field", () => {
     "bulk diff --to <revision>",
     "bulk reverse --force",
     "notifications --watch",
+    "events tail --no-follow",
   ]);
 });
 

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-/** The packages of options and of what messages of other packages contain. */
-const notExported = ["access", "rules"];
+/** The files of options, and of what messages of other packages contain. */
+const notExported = ["access/v1/caller_pb.ts", "rules/"];
 
 const filesIn = (folder: string, ending: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) =>
@@ -17,7 +17,7 @@ test("no generated file is left out of the exports, and none is in two of them",
     return Array.from(text.matchAll(/src\/gen\/meguri\/([^"]+)"/g), ([, path]) => path);
   });
   const generated = filesIn("src/gen/meguri", "_pb.ts").filter(
-    (file) => !notExported.some((name) => file.startsWith(`${name}/`)),
+    (file) => !notExported.some((name) => file.startsWith(name)),
   );
   expect(exported.sort()).toEqual(generated.sort());
 });

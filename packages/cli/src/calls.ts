@@ -11,6 +11,7 @@ import type {
 } from "@bufbuild/protobuf";
 import { ActService } from "@meguri/client/acts";
 import { BulkGrantService } from "@meguri/client/bulk-grants";
+import { EventService } from "@meguri/client/events";
 import { HoldService } from "@meguri/client/holds";
 import { NotificationService } from "@meguri/client/notifications";
 import {
@@ -35,6 +36,7 @@ export const services = {
   notifications: NotificationService,
   bulkGrants: BulkGrantService,
   acts: ActService,
+  events: EventService,
 } as const satisfies Record<string, DescService>;
 
 const clientNames = Object.keys(services) as (keyof typeof services)[];

@@ -34,4 +34,5 @@ const code = await run(process.argv.slice(2), {
   env,
   signal: interrupt.signal,
 });
-process.exitCode = signalled ?? code;
+// A command that was asked to end, such as one that follows events, may have done what it should.
+process.exitCode = code === exitCodes.done ? code : (signalled ?? code);

@@ -157,7 +157,7 @@ export function readTime(text: string): Timestamp {
 }
 
 /** Reads a length of time in seconds, minutes, hours or days. The server knows the limits. */
-function readDuration(text: string): Pick<Duration, "seconds"> {
+export function readDuration(text: string): Pick<Duration, "seconds"> {
   const [, amount = "", unit = ""] = text.match(/^(\d{1,9})([smhd])$/) ?? [];
   if (unit === "") throw new InvalidArgumentError('It has to be a time such as "30m" or "24h".');
   return { seconds: BigInt(amount) * BigInt(units[unit as "s"]) };

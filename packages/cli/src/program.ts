@@ -5,6 +5,7 @@ import { bulk } from "./bulk.ts";
 import type { Commands } from "./command.ts";
 import { addCompletion } from "./completion.ts";
 import { doctor } from "./doctor/command.ts";
+import { events } from "./events.ts";
 import { exitCodesHelp } from "./exit-codes.ts";
 import { feed } from "./feed.ts";
 import { holds } from "./holds.ts";
@@ -89,6 +90,11 @@ export const groups: Readonly<Record<string, Commands>> = {
       commands: programs,
     },
     log,
+    events: {
+      summary: "print what has happened, as it happens",
+      description: "Events say what has changed, for whoever needs to know it.",
+      commands: events,
+    },
   },
 };
 

@@ -30,6 +30,9 @@ const maskOf = (values: Values): string[] =>
     .filter(({ localName }) => localName !== "etag" && values[localName] !== undefined)
     .map(({ name }) => name);
 
+/** The fields that an update changes at once. The other ones are rules, which are approved. */
+const withoutApproval: ReadonlySet<string> = new Set(["reservation_shard_count", "balance_limits"]);
+
 function about(program: Program | undefined): string {
   const months = program?.lifetimeChanges.at(-1)?.lifetimeMonths ?? 0;
   return `${program?.programId}: ${program?.timeZone}, ${quantity(months, "month")}\n`;
@@ -142,13 +145,15 @@ export const programs: Commands = {
     description:
       "Changes a program. Other people have to approve a lifetime, notices and bulk rules, " +
       "unless its bulk rules need nobody. A longer lifetime takes effect 18 minutes later, a " +
-      "shorter one is refused. Notices and bulk rules are JSON as in docs/call/api, and replace " +
-      "those before. A change that waits for approvals is replaced only with --etag.",
+      "shorter one is refused. Notices, bulk rules and balance limits are JSON as in " +
+      "docs/call/api, and replace those before. Nobody has to approve balance limits. A change " +
+      "that waits for approvals is replaced only with --etag.",
     takes: [
       "<id> = program.programId: the program",
       "--lifetime-months <months> = program.lifetimeMonths: how long points live, up to 36",
       "--notices <json> = program.notices: of what members are notified",
       "--bulk-rules <json> = program.bulkRules: limits and approvals",
+      "--balance-limits <json> = program.balanceLimits: whose crossings are events",
       "--reservation-shard-count <n> = program.reservationShardCount: 16, 64 or 256; never lowered",
       changeReason,
       "--etag <etag> = program.etag: change nothing unless `program list --json` shows this etag",
@@ -156,6 +161,7 @@ export const programs: Commands = {
     examples: [
       "meguri program update shop --lifetime-months 36",
       `meguri program update shop --notices '{"expiryDays": 7}'`,
+      `meguri program update shop --balance-limits '{"below": [100], "above": [10000]}'`,
       `meguri program update shop --bulk-rules '{"requiredApprovalCount": 2}'`,
     ],
     check: (values) => maskOf(values).length === 0 && "program update needs a field to change",
@@ -165,10 +171,11 @@ export const programs: Commands = {
     },
     text: ({ program }, { updateMask }) => {
       const paths = updateMask?.paths ?? [];
-      const hasRules = paths.some((path) => path !== "reservation_shard_count");
+      const hasRules = paths.some((path) => !withoutApproval.has(path));
       const change = program?.rulesChange;
       // Of a proposal alone nothing is in force.
-      const isProposal = !paths.includes("reservation_shard_count") && change && isOpen(change);
+      const isProposal =
+        !paths.some((path) => withoutApproval.has(path)) && change && isOpen(change);
       const done = isProposal ? "" : `updated ${about(program)}`;
       return `${done}${hasRules ? aboutRules(program) : ""}`;
     },

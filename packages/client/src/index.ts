@@ -11,6 +11,7 @@ export {
   retryDelayMsOf,
   violationsOf,
 } from "./errors.ts";
+export type { FollowedEvents } from "./follow-events.ts";
 export { createMeguri, type Meguri } from "./meguri.ts";
 export type { MeguriOptions, TlsOptions } from "./options.ts";
 export type { ReasonMetadata } from "./reason-metadata.ts";

@@ -10,6 +10,8 @@ import {
   type UploadBulkGrantResponse,
   type WatchBulkGrantResponse_Update,
 } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import type { Event } from "../../../src/gen/meguri/events/v1/event_pb.ts";
+import { EventService } from "../../../src/gen/meguri/events/v1/event_service_pb.ts";
 import { HoldService } from "../../../src/gen/meguri/holds/v1/hold_service_pb.ts";
 import {
   NotificationService,
@@ -20,6 +22,7 @@ import { ProgramService } from "../../../src/gen/meguri/programs/v1/program_serv
 import { ReactionService } from "../../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { ReservationService } from "../../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { ClockService } from "../../../src/gen/meguri/testing/v1/clock_service_pb.ts";
+import { type FollowedEvents, followEvents } from "./follow-events.ts";
 import type { MeguriOptions } from "./options.ts";
 import type { WatchOptions } from "./reopen.ts";
 import type { RequestOf, ServiceClient } from "./requests.ts";
@@ -27,6 +30,15 @@ import { createMeguriTransport } from "./transport.ts";
 import { type BulkGrantSheet, type UploadOptions, uploadBulkGrant } from "./upload-bulk-grant.ts";
 import { type BulkGrantWatch, watchBulkGrant } from "./watch-bulk-grant.ts";
 import { type OwnerWatch, watchUnreadCounts } from "./watch-unread-counts.ts";
+
+/** The client of the EventService. */
+interface EventsClient extends ServiceClient<typeof EventService> {
+  /**
+   * Yields events as they happen, from a cursor on, as long as it takes. Ends by an error only: a
+   * refusal, such as CURSOR_EXPIRED, what `save` throws, or Canceled after the signal's abort.
+   */
+  follow(events: FollowedEvents, options?: WatchOptions): AsyncIterable<Event>;
+}
 
 /** The clients of all services. Their errors are ConnectErrors; `reasonOf` reads them. */
 export interface Meguri {
@@ -39,6 +51,7 @@ export interface Meguri {
   readonly bulkGrants: ServiceClient<typeof BulkGrantService>;
   /** Lists who changed what by the methods that are audited. */
   readonly acts: ServiceClient<typeof ActService>;
+  readonly events: EventsClient;
   /** Moves the time of a server that runs with a test clock. Other servers do not serve it. */
   readonly clock: ServiceClient<typeof ClockService>;
   /** Says whether a server serves, by gRPC's health protocol. */
@@ -78,6 +91,7 @@ export function createMeguri(options: MeguriOptions): Meguri {
   const client = <S extends DescService>(service: S): Client<S> => createClient(service, transport);
   const notifications = client(NotificationService);
   const bulkGrants = client(BulkGrantService);
+  const events = client(EventService);
   return {
     programs: client(ProgramService),
     points: client(PointsService),
@@ -87,6 +101,10 @@ export function createMeguri(options: MeguriOptions): Meguri {
     notifications,
     bulkGrants,
     acts: client(ActService),
+    events: {
+      ...events,
+      follow: (followed, watchOptions = {}) => followEvents(events, followed, watchOptions),
+    },
     clock: client(ClockService),
     health: client(Health),
     reflection: client(ServerReflection),
