@@ -3,8 +3,12 @@ import { ScheduleNotFoundError } from "@temporalio/client";
 import { composeWorkflows, readSources } from "../compose.ts";
 import { type Config, readConfig } from "../platform/config/config.ts";
 import { ConfigError } from "../platform/config/config-error.ts";
-import { createClients, usesLocalCredentials } from "../platform/dynamodb/sdk/client.ts";
-import { tableName } from "../platform/dynamodb/tables.ts";
+import {
+  type Clients,
+  createClients,
+  usesLocalCredentials,
+} from "../platform/dynamodb/sdk/client.ts";
+import { type TableName, tableName } from "../platform/dynamodb/tables.ts";
 import { createLogger } from "../platform/observe/log.ts";
 import type { Link } from "../platform/temporal/connection.ts";
 import { missingSearchAttributes } from "../platform/temporal/search-attributes.ts";
@@ -13,20 +17,11 @@ import { monthEndId } from "../points/contract/month-ends.ts";
 import { reconcileId } from "../reservations/contract/reconciler.ts";
 import { createDynamoReader } from "../store/readers.ts";
 import { compareInstallations, InstallationsDiffer } from "../temporal/installation.ts";
+import { checkEvents, checkStreams } from "./check-events.ts";
+import { CheckFailed } from "./check-failed.ts";
 import { definitionsFor } from "./tables/definitions.ts";
 import { type Difference, isMendedBySetup, lineOf } from "./tables/differences.ts";
 import { compareTables } from "./tables/manage-tables.ts";
-
-/** Says what is wrong, and what to do about it. */
-export class CheckFailed extends Error {
-  override readonly name = "CheckFailed";
-  readonly advice: string;
-
-  constructor(message: string, advice: string) {
-    super(message);
-    this.advice = advice;
-  }
-}
 
 export interface Check {
   readonly name: string;
@@ -55,6 +50,8 @@ export function serverChecks(env: NodeJS.ProcessEnv): Check[] {
     { name: "installation", run: () => withTemporal(config, checkInstallation) },
     { name: "search attributes", run: () => withTemporal(config, checkSearchAttributes) },
     { name: "schedules", run: () => withTemporal(config, checkSchedules) },
+    { name: "streams", run: () => withStore(config, checkStreams) },
+    { name: "events", run: () => withStore(config, checkEvents) },
     { name: "reports", run: async () => describeReports(config) },
   ];
 }
@@ -146,16 +143,29 @@ async function checkTemporal({ connection, namespace }: Link, config: Config): P
   return `version ${serverVersion} at ${config.temporalAddress}, namespace ${namespace}`;
 }
 
-/** Tables that are missing or do not answer are what the check of the tables says. */
 async function checkInstallation(link: Link, config: Config): Promise<string> {
-  const clients = createClients({ endpoint: config.dynamoEndpoint, region: config.region });
-  const reader = createDynamoReader(clients, tableName(config.tablePrefix));
+  return withStore(config, async (clients, names) => {
+    try {
+      const id = await compareInstallations(link, createDynamoReader(clients, names));
+      return id ? `tables and namespace are those of ${id}` : "the namespace has no tables yet";
+    } catch (error) {
+      if (error instanceof InstallationsDiffer) throw new CheckFailed(error.message, error.advice);
+      throw error;
+    }
+  });
+}
+
+/** Tables that are missing or do not answer are what the check of the tables says. */
+async function withStore(
+  { dynamoEndpoint: endpoint, region, tablePrefix }: Config,
+  check: (clients: Clients, names: TableName) => Promise<string>,
+): Promise<string> {
+  const clients = createClients({ endpoint, region });
   try {
-    const id = await compareInstallations(link, reader);
-    return id ? `tables and namespace are those of ${id}` : "the namespace has no tables yet";
+    return await check(clients, tableName(tablePrefix));
   } catch (error) {
-    if (error instanceof InstallationsDiffer) throw new CheckFailed(error.message, error.advice);
-    return `not compared: ${(error as Error).message}`;
+    if (error instanceof CheckFailed) throw error;
+    return `not checked: ${(error as Error).message}`;
   } finally {
     clients.close();
   }

@@ -4,7 +4,8 @@
  */
 import { parseArgs } from "node:util";
 import manifest from "../../package.json" with { type: "json" };
-import { type Check, CheckFailed, serverChecks } from "./doctor-checks.ts";
+import { CheckFailed } from "./check-failed.ts";
+import { type Check, serverChecks } from "./doctor-checks.ts";
 
 /** Prints one line for each check, and returns the exit code. */
 export async function doctor(

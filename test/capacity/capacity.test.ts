@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parseDocument } from "yaml";
 import { durations } from "../../tools/capacity/durations.ts";
+import { eventCosts, eventDollars } from "../../tools/capacity/events.ts";
 import {
   alternatives,
   dueUnits,
@@ -186,6 +187,22 @@ test("durations follow from the paces of workers, and of the index of a month en
     durations(load, settings, workers).map(({ seconds }) => seconds);
   expect(secondsWith(2)).toEqual([1_000, 1_000, 500]);
   expect(secondsWith(32)).toEqual([125, 62.5, 31.25]);
+});
+
+test("events cost requests of all shards, batches of the log, and what reads them", () => {
+  // 20 shards, four times a second each; a reader asks every 150 ms for the last batch, of 5 KB.
+  const { streamReads, writes, reads } = eventCosts(0);
+  expect([streamReads, writes]).toEqual([80, 0]);
+  expect(reads).toBeCloseTo((2 * 1_000) / 150);
+  // 10 batches of 70 events of 100 bytes, each with 260 positions of 20 bytes: 12,200 bytes.
+  expect(eventCosts(700)).toEqual({
+    streamReads: 80,
+    writes: 10 * 12,
+    reads: (10 + 1_000 / 150) * 3,
+  });
+  const { streams, log } = eventDollars(700);
+  expect(streams).toBeCloseTo(80 * 2.628 * 0.2);
+  expect(log).toBeCloseTo(120 * 2.628 * 0.625);
 });
 
 test("the report prints these figures", () => {

@@ -37,6 +37,13 @@ test("promtool accepts the rules, and their tests pass", async () => {
 const healthySeries = (step: number): Readonly<Record<string, string>> => ({
   'up{job="meguri-server"}': "1",
   'up{job="meguri-worker"}': "1",
+  'up{job="meguri-events"}': "1",
+  meguri_events_writing: "1",
+  'meguri_events_behind_seconds{table="points"}': "0",
+  'meguri_events_gaps_total{table="points"}': "0",
+  'meguri_events_unreadable_total{table="points"}': "0",
+  'meguri_subscription_behind_seconds{subscription="shop"}': "0",
+  'meguri_subscription_paused{subscription="shop"}': "0",
   meguri_last_sweep_timestamp_seconds: `0+${step}`,
   meguri_reconciler_last_pass_timestamp_seconds: `0+${step}`,
   meguri_reservation_oldest_past_due_seconds: "0",
@@ -104,7 +111,9 @@ test("every alert is made to fire by a test", () => {
 });
 
 test.each(alerts)("$alert is made true by a real fault in a soak test", ({ alert }) => {
-  const files = ["alerts", "missed-work-alerts"].map((name) => `test/soak/${name}.soak.ts`);
+  const files = ["alerts", "missed-work-alerts", "event-alerts"].map(
+    (name) => `test/soak/${name}.soak.ts`,
+  );
   const soaks = files.map((file) => readFileSync(projectRoot + file, "utf8"));
   expect(soaks.join("")).toMatch(new RegExp(`\\b${alert}\\b`));
 });

@@ -43,6 +43,7 @@ describe("everything", () => {
     );
     expect(fields).toEqual({
       setup: ["shop", "backend", "false", "shop-normal"],
+      events: ["shop", "backend", "false", "shop-normal"],
       worker: ["shop", "backend", "false", "shop-normal"],
       server: ["shop", "frontend", "true", "shop-high"],
     });
@@ -58,6 +59,7 @@ describe("everything", () => {
     const { podOf } = await asIs("everything");
     expect(kinds.map((kind) => named(podOf(kind).containers))).toEqual([
       ["setup"],
+      ["events"],
       ["worker", "log-shipper"],
       ["server", "envoy"],
     ]);
@@ -66,7 +68,7 @@ describe("everything", () => {
   test("gives every container of Meguri further variables, volumes and mounts", async () => {
     const { podOf, containerOf } = await asIs("everything");
     const ours = [...kinds.map(containerOf), ...podOf("server").initContainers];
-    expect(ours).toHaveLength(4);
+    expect(ours).toHaveLength(5);
     for (const { env, envFrom, volumeMounts } of ours) {
       expect(env.slice(-2)).toEqual([
         { name: "HTTPS_PROXY", value: "http://proxy.example:3128" },

@@ -32,6 +32,11 @@ test.each([
   [{ config: { MEGURI_DRAIN_SECONDS: 601 } }, /MEGURI_DRAIN_SECONDS.*maximum/],
   [{ config: { MEGURI_DRAIN_SECONDS: "20s" } }, /MEGURI_DRAIN_SECONDS.*pattern/],
   [{ server: { replicas: 0 } }, /server\/replicas.*minimum/],
+  [{ events: { autoscaling: {} } }, /events.*'autoscaling' not allowed/],
+  [
+    { events: { mounts: [{ path: "/meguri/src", secret: "a" }] } },
+    /mounts and extraVolumeMounts: \/meguri\/src is for files of the image/,
+  ],
   [{ server: { imageTag: "0.0.9" } }, /server\.awaitWorkers: .*one imageTag/],
   [{ worker: { imageTag: "0.2.0" } }, /server\.awaitWorkers: .*one imageTag/],
   [{ server: { roleArn: "meguri-server" } }, /server\/roleArn.*pattern/],

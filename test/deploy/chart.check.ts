@@ -42,6 +42,7 @@ const settable = {
 const entries = {
   server: ".build/server.js",
   worker: ".build/worker.js",
+  events: ".build/events.js",
   setup: "src/ops/setup.ts",
 };
 
@@ -63,8 +64,9 @@ test("the chart has the version of the product", () => {
 test("every variable can be set, but for those of the chart, of the image and of tests", () => {
   const { config, files, secrets } = settable;
   const chosen = ["NODE_ENV", "MEGURI_PORT", "MEGURI_HTTP1_PORT", "MEGURI_OPERATORS_PORT"];
-  const others = ["MEGURI_METRICS_PORT", "MEGURI_WORKFLOW_BUNDLE", "MEGURI_BUILD_ID"];
-  const never = [...chosen, ...others, "MEGURI_TEST_CLOCK"];
+  const others = ["MEGURI_METRICS_PORT", "MEGURI_EVENTS_PORT"];
+  const ofImage = ["MEGURI_WORKFLOW_BUNDLE", "MEGURI_BUILD_ID"];
+  const never = [...chosen, ...others, ...ofImage, "MEGURI_TEST_CLOCK"];
   // Of AWS' SDK and of the exporter of traces, which read them themselves.
   const ofLibraries =
     /^(AWS_ACCESS_KEY_ID|AWS_SECRET_ACCESS_KEY|OTEL_(RESOURCE|EXPORTER_OTLP)_[A-Z]+)$/;
@@ -133,16 +135,19 @@ test.each(examples)("%s has ports and probes where the processes listen", async 
   expect(portsOf("worker")).toEqual({
     metrics: readConfig(envOf("worker"), "worker").metricsPort,
   });
+  expect(portsOf("events")).toEqual({ metrics: readConfig(envOf("events"), "events").eventsPort });
   expect(containerOf("server")).toMatchObject({
     startupProbe: { httpGet: { path: "/readyz", port: "operators" } },
     livenessProbe: { httpGet: { path: "/livez", port: "operators" } },
     readinessProbe: server.tls ? { tcpSocket: { port: "grpc" } } : { grpc: { port: grpc } },
   });
-  expect(containerOf("worker")).toMatchObject({
-    startupProbe: { httpGet: { path: "/livez", port: "metrics" } },
-    livenessProbe: { httpGet: { path: "/livez", port: "metrics" } },
-    readinessProbe: { httpGet: { path: "/readyz", port: "metrics" } },
-  });
+  for (const kind of ["worker", "events"] as const) {
+    expect(containerOf(kind)).toMatchObject({
+      startupProbe: { httpGet: { path: "/livez", port: "metrics" } },
+      livenessProbe: { httpGet: { path: "/livez", port: "metrics" } },
+      readinessProbe: { httpGet: { path: "/readyz", port: "metrics" } },
+    });
+  }
 });
 
 test.each(examples)("%s ends pods later than their drain", async (example) => {
@@ -155,6 +160,8 @@ test.each(examples)("%s ends pods later than their drain", async (example) => {
   // src/worker.ts gives activities 5 s more.
   const worker = readConfig(envOf("worker"), "worker").drainSeconds + 5;
   expect(podOf("worker").terminationGracePeriodSeconds).toBeGreaterThan(worker);
+  const events = readConfig(envOf("events"), "events").drainSeconds;
+  expect(podOf("events").terminationGracePeriodSeconds).toBeGreaterThan(events);
 });
 
 test.each(examples)("%s runs the setup first, then workers, then servers", async (example) => {
@@ -188,7 +195,12 @@ test.each(examples)("%s runs the setup first, then workers, then servers", async
 
 /** The service accounts that an example takes from somebody else. */
 const accounts: Record<string, Record<ProcessKind, string>> = {
-  openshift: { server: "shop-points", worker: "shop-points", setup: "default" },
+  openshift: {
+    server: "shop-points",
+    worker: "shop-points",
+    events: "shop-points",
+    setup: "default",
+  },
 };
 
 test.each(eachProcess)("%s runs the %s with the least rights", async (example, kind) => {
@@ -287,7 +299,8 @@ describe("network policies", () => {
     ["local", [aws, 8000, 7233]],
     ["everything", [aws, 7234, 4318, 6379]],
   ])("of the example %s admit exactly the ports that are used", async (example, egress) => {
-    const { of, controllers } = readRelease(await render(example, {}, folder), folder);
+    const release = readRelease(await render(example, {}, folder), folder);
+    const { of, controllers } = release;
     const everybody = example !== "everything";
     const callers = [{ namespaceSelector: { matchLabels: { meguri: "caller" } } }];
     const name = { "kubernetes.io/metadata.name": "monitoring" };
@@ -299,8 +312,11 @@ describe("network policies", () => {
     const ingress = {
       server: [rule(["grpc", "http1"], callers), rule(["operators"], monitoring)],
       worker: [rule(["metrics"], monitoring)],
+      events: [rule(["metrics"], monitoring)],
       setup: [],
     };
+    const { temporalAddress } = readConfig(release.envOf("worker"), "worker");
+    const temporal = Number(temporalAddress.split(":").at(-1));
     for (const kind of kinds) {
       expect(of("NetworkPolicy", kind).spec).toEqual({
         podSelector: { matchLabels: matchLabelsOf(controllers[kind]) },
@@ -309,7 +325,8 @@ describe("network policies", () => {
         egress: [{ ports: dns }, { ports: expect.arrayContaining([{ port: aws }]) }],
       });
       const ports = of("NetworkPolicy", kind).spec.egress[1].ports;
-      expect(ports.map(({ port }: KubernetesObject) => port).sort()).toEqual(egress.toSorted());
+      const used = egress.filter((port) => kind !== "events" || port !== temporal);
+      expect(ports.map(({ port }: KubernetesObject) => port).sort()).toEqual(used.toSorted());
     }
   });
 
@@ -374,6 +391,7 @@ test("everything is scraped as alerts and dashboard expect", async () => {
   for (const [kind, port] of [
     ["server", "operators"],
     ["worker", "metrics"],
+    ["events", "metrics"],
   ] as const) {
     const { spec, metadata } = release.of("ServiceMonitor", kind);
     expect(metadata.labels.release).toBe("prometheus");
@@ -473,6 +491,35 @@ test("only workers have the keys and folders of sources and exports", async () =
       .filter((path: string) => /^\/var\/|google/.test(path));
   expect(mounted("worker")).toEqual(["/etc/meguri/google", "/var/sheets", "/var/exports"]);
   expect(mounted("server")).toEqual([]);
+});
+
+test("only events processes have the subscriptions, and no secrets of the others", async () => {
+  const release = await releaseOf("everything");
+  const mounted = kinds.map((kind) => [
+    kind,
+    release
+      .containerOf(kind)
+      .volumeMounts.map(({ mountPath }: KubernetesObject) => mountPath)
+      .filter((path: string) => /subscriptions$|webhooks$/.test(path)),
+  ]);
+  expect(Object.fromEntries(mounted)).toEqual({
+    setup: [],
+    events: ["/etc/meguri/config/meguri-subscriptions", "/etc/meguri/webhooks"],
+    worker: [],
+    server: [],
+  });
+  const secrets = Object.keys(release.envOf("events")).filter((name) =>
+    settable.secrets.includes(name),
+  );
+  expect(secrets).toEqual(["OTEL_EXPORTER_OTLP_HEADERS"]);
+});
+
+test("no events process runs where nobody needs events", async () => {
+  const { controllers } = readRelease(
+    await render("eks", { events: { replicas: 0 } }, folder),
+    folder,
+  );
+  expect(controllers.events.spec.replicas).toBe(0);
 });
 
 test("an empty value is left out, and the defaults of the processes hold", async () => {

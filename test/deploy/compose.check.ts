@@ -12,10 +12,11 @@ import {
   type Services,
 } from "../support/deploy/compose.ts";
 
-const kinds: readonly ProcessKind[] = ["server", "worker", "setup"];
+const kinds: readonly ProcessKind[] = ["server", "worker", "events", "setup"];
 const entries = {
   server: ".build/server.js",
   worker: ".build/worker.js",
+  events: ".build/events.js",
   setup: "src/ops/setup.ts",
 };
 
@@ -73,10 +74,12 @@ test.each(kinds)("the %s has no rights that it does not need, and time to drain"
   expect(graceSeconds).toBeGreaterThan(configOf(kind).drainSeconds + 5);
 });
 
-test("the setup runs first, then the worker, then the server", () => {
+test("the setup runs first, then the events process, then the worker, then the server", () => {
   const done = { condition: "service_completed_successfully" };
+  const started = { condition: "service_started" };
   expect(services.setup.depends_on).toBeUndefined();
-  expect(services.worker.depends_on).toMatchObject({ setup: done });
+  expect(services.worker.depends_on).toMatchObject({ setup: done, events: started });
+  expect(services.events.depends_on).toMatchObject({ setup: done });
   expect(services.server.depends_on).toMatchObject({
     setup: done,
     worker: { condition: "service_healthy" },
@@ -90,4 +93,7 @@ test("probes and published ports are those of the processes", () => {
   expect(services.server.healthcheck?.test.at(-1)).toBe(`http://127.0.0.1:${operatorsPort}/readyz`);
   const { metricsPort } = configOf("worker");
   expect(services.worker.healthcheck?.test.at(-1)).toBe(`http://127.0.0.1:${metricsPort}/readyz`);
+  expect(services.events.ports).toBeUndefined();
+  const { eventsPort } = configOf("events");
+  expect(services.events.healthcheck?.test.at(-1)).toBe(`http://127.0.0.1:${eventsPort}/readyz`);
 });

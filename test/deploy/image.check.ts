@@ -87,7 +87,7 @@ test("processes are process 1 and not root, and cannot write", async () => {
   expect(lines).toEqual(["1 1000 1000 1000", "EROFS", "EROFS"]);
 });
 
-test.each(["server", "worker"] as const)(
+test.each(["server", "worker", "events"] as const)(
   "what the %s starts from is compiled, and few files",
   async (name) => {
     const { command } = services[name];
@@ -128,7 +128,7 @@ async function startStack() {
     await chown(join(secrets, name), user, group);
   }
   await chown(secrets, user, group);
-  const [port, http1Port, operatorsPort, metricsPort] = await findPorts(0, 0, 0, 0);
+  const [port, http1Port, operatorsPort, metricsPort, eventsPort] = await findPorts(0, 0, 0, 0, 0);
   const env = {
     AWS_REGION: "local",
     MEGURI_DYNAMODB_ENDPOINT: dynamodb.endpoint,
@@ -140,6 +140,7 @@ async function startStack() {
     MEGURI_HTTP1_PORT: String(http1Port),
     MEGURI_OPERATORS_PORT: String(operatorsPort),
     MEGURI_METRICS_PORT: String(metricsPort),
+    MEGURI_EVENTS_PORT: String(eventsPort),
   };
   const optionsOf = (name: keyof Services) => {
     const { command, environment } = services[name];
@@ -154,13 +155,14 @@ async function startStack() {
   cleanups.push(() => connection.close());
   const { namespace } = temporal;
   const client = new Client({ connection, namespace });
-  return { optionsOf, meguri, client, ports: { server: operatorsPort, worker: metricsPort } };
+  const ports = { server: operatorsPort, worker: metricsPort, events: eventsPort };
+  return { optionsOf, meguri, client, ports };
 }
 
 /** Starts a service, and waits until the health check of compose.yaml passes. */
 async function startService(
   { optionsOf, ports }: Awaited<ReturnType<typeof startStack>>,
-  name: "server" | "worker",
+  name: "server" | "worker" | "events",
 ): Promise<Container> {
   const container = await startContainer(optionsOf(name));
   cleanups.push(container.kill);
@@ -200,17 +202,18 @@ function factsOf({ pid }: Container) {
   };
 }
 
-test("setup, worker and server run as compose.yaml says, and drain on SIGTERM", async () => {
+test("all processes run as compose.yaml says, and drain on SIGTERM", async () => {
   const stack = await startStack();
   await runContainer(stack.optionsOf("setup"));
+  const events = await startService(stack, "events");
   const worker = await startService(stack, "worker");
   const server = await startService(stack, "server");
   const workflowId = await reserveAndWait(stack.meguri);
   const { balance } = await stack.meguri.points.getBalance({ userId: "mei" });
   expect(balance?.availablePoints).toBe(10n);
 
-  const { events } = await stack.client.workflow.getHandle(workflowId).fetchHistory();
-  const builds = (events ?? []).flatMap(
+  const history = await stack.client.workflow.getHandle(workflowId).fetchHistory();
+  const builds = (history.events ?? []).flatMap(
     ({ workflowTaskCompletedEventAttributes: task }) => task?.workerVersion?.buildId ?? [],
   );
   expect(new Set(builds)).toEqual(new Set([image.commit]));
@@ -220,15 +223,16 @@ test("setup, worker and server run as compose.yaml says, and drain on SIGTERM", 
   expect(found.filter((line) => !line.startsWith("ok "))).toEqual([]);
   expect(found.length).toBeGreaterThan(5);
 
-  for (const [name, container] of Object.entries({ worker, server })) {
+  for (const [name, container] of Object.entries({ events, worker, server })) {
     expect(factsOf(container)).toEqual({
       pid: "1",
       uid: "1000",
       capabilities: "0000000000000000",
-      command: ["node", ...services[name as "server" | "worker"].command],
+      command: ["node", ...services[name as keyof Services].command],
     });
     process.kill(container.pid, "SIGTERM");
   }
+  expect(await events.exited).toBe("exit code 0");
   expect(await worker.exited).toBe("exit code 0");
   expect(await server.exited).toBe("exit code 0");
   expect(server.lastOutput()).toContain('"msg":"stopped"');

@@ -12,6 +12,9 @@ const parameters: Readonly<Record<string, string>> = {
   Account: "123456789012",
   Prefix: "meguri-",
   Bucket: "campaigns",
+  Queue: "points.fifo",
+  Topic: "points.fifo",
+  Bus: "shop",
 };
 
 const filled = (name: string): string =>

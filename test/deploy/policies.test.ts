@@ -10,8 +10,14 @@ import { expect, onTestFinished, test } from "vitest";
 import { tableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
 import { createLogger } from "../../src/platform/observe/log.ts";
+import { authorizerOf } from "../support/deploy/authorize.ts";
 import { composeAs } from "../support/deploy/compose-as.ts";
-import { dynamoDbNeeds, s3Access } from "../support/deploy/iam-actions.ts";
+import {
+  destinationAccess,
+  dynamoDbNeeds,
+  s3Access,
+  streamsAccess,
+} from "../support/deploy/iam-actions.ts";
 import {
   allowedBy,
   evaluate,
@@ -26,28 +32,36 @@ import { createMemoryTables } from "../support/stores/memory-clients.ts";
 
 const names = Object.values(policies).flat();
 
-test.each(names)("%s.json allows actions one by one, on tables, indexes and objects", (name) => {
-  const statements = statementsOf(name);
-  expect(statements.map(({ Effect }) => Effect)).toEqual(statements.map(() => "Allow"));
-  const access = allowedBy(name);
-  expect(access).toEqual([...new Set(access)]);
-  expect(access.filter((each) => /[*?]/.test(each.replace(/^(s3:\w+ )\/\*$/, "$1")))).toEqual([]);
-  const resources = tableDefinitions((table) => table).flatMap(({ create }) => {
-    const indexes = [
-      create.GlobalSecondaryIndexes ?? [],
-      create.LocalSecondaryIndexes ?? [],
-    ].flat();
-    const { TableName: table } = create;
-    return [table, ...indexes.map(({ IndexName }) => `${table}/index/${IndexName}`)];
-  });
-  const used = access.filter((each) => each.startsWith("dynamodb:"));
-  expect(resources).toEqual(expect.arrayContaining(used.map((each) => each.split(" ")[1])));
-});
+test.each(names)(
+  "%s.json allows actions one by one, on tables, indexes, streams and objects",
+  (name) => {
+    const statements = statementsOf(name);
+    expect(statements.map(({ Effect }) => Effect)).toEqual(statements.map(() => "Allow"));
+    const access = allowedBy(name);
+    expect(access).toEqual([...new Set(access)]);
+    // Of a bucket all objects, and of a table the stream that it has now.
+    const named = access.map((each) => each.replace(/(^s3:\w+ |\/stream)\/\*$/, "$1"));
+    expect(named.filter((each) => /[*?]/.test(each))).toEqual([]);
+    const resources = tableDefinitions((table) => table).flatMap(({ create }) => {
+      const indexes = [
+        create.GlobalSecondaryIndexes ?? [],
+        create.LocalSecondaryIndexes ?? [],
+      ].flat();
+      const { TableName: table } = create;
+      const streams = create.StreamSpecification ? [`${table}/stream/*`] : [];
+      return [table, ...indexes.map(({ IndexName }) => `${table}/index/${IndexName}`), ...streams];
+    });
+    const used = access.filter((each) => each.startsWith("dynamodb:"));
+    expect(resources).toEqual(expect.arrayContaining(used.map((each) => each.split(" ")[1])));
+  },
+);
 
 // The store reads one record by GetItem and several by BatchGetItem: how many depends on what it
-// still has in memory, so a tour of all calls need not see both.
-test.each(["server", "worker"])("%s.json lets all that is read be read in batches", (name) => {
-  const access = allowedBy(name);
+// still has in memory, so a tour of all calls need not see both. Servers read the log of events
+// batch by batch, and nothing else of its table.
+const kinds = ["server", "worker", "events"];
+test.each(kinds)("%s.json lets all that is read be read in batches", (name) => {
+  const access = allowedBy(name).filter((each) => name !== "server" || !each.endsWith(" events"));
   const reads = access.filter((each) => each.startsWith("dynamodb:GetItem "));
   expect(reads).not.toEqual([]);
   expect(access).toEqual(
@@ -66,6 +80,20 @@ test.each([
   );
   expect(deleting.map(({ Condition }) => Condition)).toEqual([
     { "ForAllValues:StringLike": { "dynamodb:LeadingKeys": keys } },
+  ]);
+});
+
+test("the events process writes nothing but the log, its subscriptions and leases", () => {
+  const writing = statementsOf("events").filter(({ Action }) =>
+    Action.some((action) => /(Put|Update|Delete|BatchWrite)Item/.test(action)),
+  );
+  const tablesOf = writing.map(({ Resource, Condition }) => [
+    Resource.map((each) => each.split("}").at(-1)),
+    Condition,
+  ]);
+  expect(tablesOf).toEqual([
+    [["events"], undefined],
+    [["points"], { "ForAllValues:StringLike": { "dynamodb:LeadingKeys": ["H#*"] } }],
   ]);
 });
 
@@ -111,6 +139,57 @@ test("a command needs the actions that AWS documents for it", () => {
     "s3:GetObject campaigns/*",
     "s3:PutObject campaigns/*",
   ]);
+});
+
+test("reading streams and sending events need the actions that AWS documents for them", () => {
+  const stream =
+    "arn:aws:dynamodb:ddblocal:000000000000:table/shop-bulk/stream/2026-11-29T22:31:00";
+  const bulk = "shop-bulk/stream/*";
+  expect([
+    streamsAccess("DescribeStream", { StreamArn: stream }),
+    streamsAccess("GetRecords", { ShardIterator: `${stream}|1|AAAA` }),
+    streamsAccess("ListStreams", {}),
+  ]).toEqual([
+    `dynamodb:DescribeStream ${bulk}`,
+    `dynamodb:GetRecords ${bulk}`,
+    "dynamodb:ListStreams *",
+  ]);
+  const QueueUrl = "https://sqs.ap-northeast-1.amazonaws.com/123456789012/points.fifo";
+  const bus = "arn:aws:events:ap-northeast-1:123456789012:event-bus/shop";
+  expect([
+    destinationAccess("SendMessageBatch", { QueueUrl }),
+    destinationAccess("PublishBatch", { TopicArn: "arn:aws:sns:ap-northeast-1:1:points.fifo" }),
+    destinationAccess("PutEvents", { Entries: [{ EventBusName: bus }, { EventBusName: "shop" }] }),
+  ]).toEqual([
+    ["sqs:SendMessage points.fifo"],
+    ["sns:Publish points.fifo"],
+    ["events:PutEvents shop"],
+  ]);
+});
+
+test("the events process reads the streams of its tables and sends to destinations", async () => {
+  const denied = await withOwnDenied();
+  const { streams, destinations } = authorizerOf(["events"], "shop-");
+  const streamOf = (table: string) => ({
+    StreamArn: `arn:aws:dynamodb:ap-northeast-1:123456789012:table/${table}/stream/2026`,
+  });
+  const QueueUrl = "https://sqs.ap-northeast-1.amazonaws.com/123456789012/points.fifo";
+  const Entries = [{ EventBusName: "shop" }];
+  streams("GetShardIterator", streamOf("shop-points"));
+  destinations("SendMessageBatch", { QueueUrl });
+  destinations("PutEvents", { Entries });
+  for (const refused of [
+    () => streams("GetShardIterator", streamOf("shop-accounts")),
+    () => streams("GetShardIterator", streamOf("cafe-points")),
+    () => destinations("PurgeQueue", { QueueUrl }),
+  ]) {
+    expect(refused).toThrow("events is not authorized to perform: ");
+  }
+  expect(await denied()).toBe(
+    "events dynamodb:GetShardIterator accounts/stream/*\n" +
+      "events dynamodb:GetShardIterator cafe-points/stream/*\n" +
+      "events sqs:PurgeQueue \n",
+  );
 });
 
 test("the condition on leading keys concerns each item that a command writes", () => {

@@ -37,29 +37,30 @@ test("the prefix is that of the processes, by default as well", () => {
   expect(names({ TablePrefix: "shop-" })).toEqual(store.tables.map(store.tableName("shop-")));
 });
 
-test("a table outlives its stack, can be restored and has a stream", () => {
+test("a table outlives its stack; all but the log can be restored and have a stream", () => {
   const tables = Object.values<Record<string, unknown>>(template.Resources).filter(
     ({ Type }) => Type === "AWS::DynamoDB::Table",
   );
   expect(tables).toHaveLength(store.tables.length);
   const retain = { DeletionPolicy: "Retain", UpdateReplacePolicy: "Retain" };
   for (const table of tables) expect(table).toMatchObject(retain);
-  for (const definition of definitions) {
-    expect(definition).toMatchObject({
-      create: {
-        DeletionProtectionEnabled: true,
-        StreamSpecification: { StreamEnabled: true, StreamViewType: "NEW_AND_OLD_IMAGES" },
-      },
-      hasPointInTimeRecovery: true,
-    });
-  }
+  const stream = { StreamEnabled: true, StreamViewType: "NEW_AND_OLD_IMAGES" };
+  const kept = definitions.map(({ create, hasPointInTimeRecovery }) => [
+    create.TableName,
+    [create.DeletionProtectionEnabled, create.StreamSpecification, hasPointInTimeRecovery],
+  ]);
+  expect(Object.fromEntries(kept)).toEqual({
+    ...Object.fromEntries(definitions.map((each) => [each.create.TableName, [true, stream, true]])),
+    "shop-events": [true, undefined, undefined],
+  });
 });
 
-test("notifications and reactions alone have a time to live", () => {
+test("reactions, notifications and the log of events alone have a time to live", () => {
   const ttls = definitions.map(({ create, ttlAttribute }) => [create.TableName, ttlAttribute]);
   expect(Object.fromEntries(ttls.filter(([, attribute]) => attribute))).toEqual({
     "shop-reactions": "ttl",
     "shop-notifications": "ttl",
+    "shop-events": "ttl",
   });
 });
 
@@ -73,21 +74,21 @@ const throughputOf = (property: string, given: Record<string, unknown>) =>
   });
 
 test("tables and indexes are on demand, or provisioned", () => {
-  expect(throughputOf("ProvisionedThroughput", {})).toEqual(Array(7).fill(undefined));
+  expect(throughputOf("ProvisionedThroughput", {})).toEqual(Array(8).fill(undefined));
   const given = { BillingMode: "PROVISIONED", MinReadUnits: 7, MinWriteUnits: 9 };
   const units = { ReadCapacityUnits: 7, WriteCapacityUnits: 9 };
-  expect(throughputOf("ProvisionedThroughput", given)).toEqual(Array(7).fill(units));
+  expect(throughputOf("ProvisionedThroughput", given)).toEqual(Array(8).fill(units));
   const modes = [{}, given].map((each) => readTemplate(text, each).map((it) => it.BillingMode));
-  expect(modes).toEqual([Array(7).fill("PAY_PER_REQUEST"), Array(7).fill("PROVISIONED")]);
+  expect(modes).toEqual([Array(8).fill("PAY_PER_REQUEST"), Array(8).fill("PROVISIONED")]);
 });
 
 test("no table is warm, or those of accounts and points, or all", () => {
   const warm = (WarmTables: string) =>
     throughputOf("WarmThroughput", { WarmTables, WarmWriteUnits: 9_000 });
   const units = { ReadUnitsPerSecond: 12_000, WriteUnitsPerSecond: 9_000 };
-  expect(warm("none")).toEqual(Array(7).fill(undefined));
-  expect(warm("points")).toEqual([units, units, ...Array(5).fill(undefined)]);
-  expect(warm("all")).toEqual(Array(7).fill(units));
+  expect(warm("none")).toEqual(Array(8).fill(undefined));
+  expect(warm("points")).toEqual([units, units, ...Array(6).fill(undefined)]);
+  expect(warm("all")).toEqual(Array(8).fill(units));
 });
 
 test("units of all tables and global indexes are scaled, if they are provisioned", () => {

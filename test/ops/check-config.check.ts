@@ -117,6 +117,19 @@ test.each([
   expect(ended).toMatchObject({ err: expect.not.stringMatching(/\n +at .*:\d+/) });
 });
 
+test("check:config reads the file of subscriptions, and the secrets that it names", async () => {
+  const file = join(folder, "subscriptions.json");
+  const hook = { name: "shop", type: "http", types: "all", programs: "all" };
+  const subscriptions = [
+    { ...hook, url: "https://shop.example.com/", secret_files: ["/none/secret"] },
+  ];
+  await writeFile(file, JSON.stringify({ subscriptions }));
+  const env = { MEGURI_EVENT_SUBSCRIPTIONS: file };
+  const checked = await checkConfig(["--", "events"], env);
+  const problem = /MEGURI_EVENT_SUBSCRIPTIONS cannot be used: subscription shop: .*\/none\/secret/;
+  expect(checked).toMatchObject({ code: 1, out: "", err: expect.stringMatching(problem) });
+});
+
 test("a worker listens for other machines without any variable of authentication", async () => {
   const env = {
     ...process.env,
@@ -150,9 +163,25 @@ test("check:config prints what is in force, also beside a process that runs", as
   for (const line of shown) {
     expect(printed).toEqual({ code: 0, out: expect.stringContaining(line), err: "" });
   }
+  expect(await checkConfig(["--", "events"], env)).toEqual({
+    code: 0,
+    out: expect.stringContaining("\nMEGURI_EVENTS_PORT=8084 (default)\n"),
+    err: "",
+  });
+  const file = join(folder, "subscriptions.json");
+  await writeFile(file, JSON.stringify({ subscriptions: [{ name: "shop", type: "hook" }] }));
+  expect(await checkConfig(["--", "events"], { ...env, MEGURI_EVENT_SUBSCRIPTIONS: file })).toEqual(
+    {
+      code: 1,
+      out: "",
+      err: expect.stringMatching(
+        /EVENT_SUBSCRIPTIONS cannot be used: .*subscriptions\.json: .*subscriptions\[0]\.type/s,
+      ),
+    },
+  );
   expect(await checkConfig(["--", "client"], env)).toEqual({
     code: 2,
     out: "",
-    err: "client is none of server, worker, setup\n",
+    err: "client is none of server, worker, events, setup\n",
   });
 });

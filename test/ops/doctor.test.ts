@@ -3,8 +3,14 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CreateTableCommand, DeleteTableCommand } from "@aws-sdk/client-dynamodb";
+import {
+  CreateTableCommand,
+  DeleteTableCommand,
+  type StreamSpecification,
+  UpdateTableCommand,
+} from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createEventLog } from "../../src/events/store/event-log.ts";
 import { doctor } from "../../src/ops/doctor.ts";
 import { serverChecks } from "../../src/ops/doctor-checks.ts";
 import { tableName } from "../../src/platform/dynamodb/tables.ts";
@@ -62,6 +68,8 @@ test("missing schedules are found, and a set-up that is right passes", async () 
     "installation",
     "search attributes",
     "schedules",
+    "streams",
+    "events",
     "reports",
   ]);
 });
@@ -111,6 +119,37 @@ test("a file of sources with a wrong one is named, and the rest is checked", asy
   expect(failed).toEqual({
     configuration: expect.stringMatching(/^MEGURI_BULK_SOURCES .*type drive/),
   });
+});
+
+test("a stream that is off is named", async () => {
+  const { retrying } = stack.clients;
+  const TableName = tableName(stack.config.tablePrefix)("bulk");
+  const switchTo = (StreamSpecification: StreamSpecification) =>
+    retrying.send(new UpdateTableCommand({ TableName, StreamSpecification }));
+  await switchTo({ StreamEnabled: false });
+  const { failed } = await diagnose();
+  await switchTo({ StreamEnabled: true, StreamViewType: "NEW_AND_OLD_IMAGES" });
+  expect(failed).toEqual({
+    streams: expect.stringMatching(
+      `${TableName} is off.*should be NEW_AND_OLD_IMAGES.*update-table`,
+    ),
+  });
+});
+
+test("a log that nobody writes is named", async () => {
+  const events = async () => {
+    const check = serverChecks(env).find(({ name }) => name === "events");
+    return runAs("server", stack.config.tablePrefix, async () => check?.run());
+  };
+  expect(await events()).toMatch("no log has begun");
+  const log = createEventLog(stack.clients.retrying, tableName(stack.config.tablePrefix)("events"));
+  await log.begin();
+  const append = (number: number, time: number) =>
+    log.append({ number, time, events: [] }, { positions: {}, gaps: [] });
+  await append(1, Date.now() - 600_000);
+  await expect(events()).rejects.toThrow(/no process holds the lease.*appended 6\d\d s ago/);
+  await append(2, Date.now());
+  expect(await events()).toMatch(/whose last batch was appended \d+ s ago/);
 });
 
 test("a namespace that does not exist is named", async () => {

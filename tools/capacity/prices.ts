@@ -11,6 +11,8 @@ export const prices = {
   /** DynamoDB on demand, for a million units. */
   millionWriteUnits: 0.625,
   millionReadUnits: 0.125,
+  /** A million requests for records of streams (GetRecords), each of up to 1 MB. */
+  millionStreamReads: 0.2,
   /** DynamoDB provisioned, for a unit a second for an hour. */
   writeUnitHour: 0.00065,
   readUnitHour: 0.00013,

@@ -104,6 +104,24 @@ export const assumed = {
   provisionedShare: 0.6,
 } as const;
 
+/** What the log of events takes. Guesses, but for the intervals, which are those of the code. */
+export const ofEvents = {
+  /** The shards of streams: one for each of the four partitions of five new tables on demand. */
+  shards: 20,
+  /** How often a shard is read a second, unless it has hundreds of changes a second. */
+  polls: 4,
+  /** How many batches are appended a second at most, unless they are full. */
+  appends: 10,
+  /** Bytes of an event in the log: 300, which compression makes a third of. */
+  eventBytes: 100,
+  /** The positions in each batch: of each shard, and of the 12 before it, of 4 hours each. */
+  positions: 20 * 13,
+  /** Bytes of a position when compressed; most are of shards that have ended. */
+  positionBytes: 20,
+  /** How often a process that reads the log asks for the next batch a second. */
+  logPolls: 1_000 / 150,
+} as const;
+
 /** Limits of DynamoDB, Temporal and other services. */
 export const limits = {
   partitionWrites: 1_000,

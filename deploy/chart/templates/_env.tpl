@@ -1,13 +1,17 @@
 {{/*
 Variables and files of the processes. A process gets only the files and secrets that it reads: those
-of TLS and of callers are the server's.
+of TLS and of callers are the server's, and the events process has its subscriptions and no others of
+Meguri.
 */}}
 
 {{/* Whether a process reads a variable: "true" or nothing. Takes a dict of process and name. */}}
 {{- define "meguri.reads" -}}
 {{- $server := list "MEGURI_JWT_KEY_FILE" "MEGURI_CALLERS_FILE" "MEGURI_TLS_CERT_FILE"
   "MEGURI_TLS_KEY_FILE" "MEGURI_TLS_CLIENT_CA_FILE" -}}
-{{- if has .name $server -}}
+{{- if or (eq .process "events") (eq .name "MEGURI_EVENT_SUBSCRIPTIONS") -}}
+{{- $isEvents := eq .process "events" -}}
+{{- if and $isEvents (or (eq .name "MEGURI_EVENT_SUBSCRIPTIONS") (regexMatch "^(AWS|OTEL)_" .name)) }}true{{ end -}}
+{{- else if has .name $server -}}
 {{- if eq .process "server" }}true{{ end -}}
 {{- else if eq .name "MEGURI_SLACK_WEBHOOK_URL" -}}
 {{- if ne .process "setup" }}true{{ end -}}
@@ -90,8 +94,8 @@ change together: a certificate and its key. As YAML. Takes a dict of root and pr
         path: {{ . }}
       {{- end }}
 {{- end }}
-{{- if eq .process "worker" }}
-{{- range $index, $mount := .root.Values.worker.mounts }}
+{{- if has .process (list "worker" "events") }}
+{{- range $index, $mount := (get .root.Values .process).mounts }}
 - name: mount-{{ $index }}
   {{- if $mount.secret }}
   secret:
@@ -115,8 +119,8 @@ change together: a certificate and its key. As YAML. Takes a dict of root and pr
   mountPath: {{ $folder }}
   readOnly: true
 {{- end }}
-{{- if eq .process "worker" }}
-{{- range $index, $mount := .root.Values.worker.mounts }}
+{{- if has .process (list "worker" "events") }}
+{{- range $index, $mount := (get .root.Values .process).mounts }}
 - name: mount-{{ $index }}
   mountPath: {{ $mount.path }}
   {{- if not $mount.persistentVolumeClaim }}

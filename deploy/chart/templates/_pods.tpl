@@ -1,4 +1,4 @@
-{{/* What the pods of server, worker and setup have in common. */}}
+{{/* What the pods of all processes have in common. */}}
 
 {{/*
 The values of the pods of a component, as YAML: those for all pods, and on top of them its own. Own
@@ -119,11 +119,11 @@ which the last one holds, and volumes over files of the image or of the chart.
 {{- end }}
 {{- end }}
 {{- $paths := list }}
-{{- range .root.Values.worker.mounts }}{{ $paths = append $paths .path }}{{ end }}
+{{- range concat .root.Values.worker.mounts .root.Values.events.mounts }}{{ $paths = append $paths .path }}{{ end }}
 {{- range $values.extraVolumeMounts }}{{ $paths = append $paths .mountPath }}{{ end }}
 {{- range $paths }}
 {{- if regexMatch `^/*(etc(/meguri)?|(meguri|etc/meguri/(secrets|config))(/.*)?)?/*$` . }}
-{{- fail (printf "worker.mounts and extraVolumeMounts: %s is for files of the image and of the chart" .) }}
+{{- fail (printf "mounts and extraVolumeMounts: %s is for files of the image and of the chart" .) }}
 {{- end }}
 {{- end }}
 {{- end }}

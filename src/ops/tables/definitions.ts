@@ -20,7 +20,7 @@ export interface TableDefinition {
 interface Properties extends CreateTableCommandInput {
   readonly TableName: Table;
   readonly TimeToLiveSpecification?: { readonly AttributeName: string };
-  readonly PointInTimeRecoverySpecification: { readonly PointInTimeRecoveryEnabled: boolean };
+  readonly PointInTimeRecoverySpecification?: { readonly PointInTimeRecoveryEnabled: boolean };
 }
 
 /** Returns the definitions of all tables, with the template's own values of its parameters. */
@@ -30,7 +30,7 @@ export function tableDefinitions(names: TableName): TableDefinition[] {
   return readTemplate(template, { TablePrefix: "" }).map((properties) => {
     const {
       TimeToLiveSpecification: ttl,
-      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled },
+      PointInTimeRecoverySpecification: backups,
       StreamSpecification: stream,
       ...create
     } = properties as unknown as Properties;
@@ -41,18 +41,18 @@ export function tableDefinitions(names: TableName): TableDefinition[] {
         ...(stream && { StreamSpecification: { ...stream, StreamEnabled: true } }),
       },
       ttlAttribute: ttl?.AttributeName,
-      hasPointInTimeRecovery: PointInTimeRecoveryEnabled,
+      hasPointInTimeRecovery: backups?.PointInTimeRecoveryEnabled,
     };
   });
 }
 
 /**
  * The same for DynamoDB Local, whose tables have nothing that is worth protecting: without backups,
- * which it does not know, without a protection against deletion, and without a stream.
+ * which it does not know, and without a protection against deletion.
  */
 export const localTableDefinitions = (names: TableName): TableDefinition[] =>
   tableDefinitions(names).map(({ create, ttlAttribute }) => {
-    const { StreamSpecification: _, DeletionProtectionEnabled: __, ...rest } = create;
+    const { DeletionProtectionEnabled: _, ...rest } = create;
     return { create: rest, ttlAttribute, hasPointInTimeRecovery: undefined };
   });
 

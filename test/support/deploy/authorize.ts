@@ -1,6 +1,13 @@
 /** Refuses what the policies of a role do not allow, as IAM would, and records what is used. */
 import { appendFileSync } from "node:fs";
-import { dynamoDbNeeds, type Need, s3Access } from "./iam-actions.ts";
+import {
+  type Access,
+  destinationAccess,
+  dynamoDbNeeds,
+  type Need,
+  s3Access,
+  streamsAccess,
+} from "./iam-actions.ts";
 import { evaluate, type Role } from "./policies.ts";
 
 /** Throws AccessDeniedException for a command that is not allowed. */
@@ -27,22 +34,36 @@ export const authorizing = (send: Send, authorize: Authorize): Send =>
     return send.call(this, command, ...rest);
   };
 
+/** Authorizes what a process sends, by the service to which it sends it. */
+interface Authorizer {
+  readonly dynamoDb: Authorize;
+  readonly streams: Authorize;
+  readonly s3: Authorize;
+  /** SQS, SNS and EventBridge. */
+  readonly destinations: Authorize;
+}
+
 /**
  * Authorizes the commands of a process with this prefix of its tables. Several roles have the
  * rights of each of them.
  */
-export function authorizerOf(
-  roles: readonly Role[],
-  prefix: string,
-): { readonly dynamoDb: Authorize; readonly s3: Authorize } {
+export function authorizerOf(roles: readonly Role[], prefix: string): Authorizer {
   const check = createCheck(roles);
+  // Policies have no name of a bucket, queue, topic or bus.
+  const checkNamed = (access: Access, name: RegExp) => check({ access, leadingKeys: [] }, name);
   return {
     dynamoDb(command, input) {
       // A table of another prefix keeps its whole name, which no policy has.
       for (const need of dynamoDbNeeds(command, input)) check(need, ` ${prefix}`);
     },
+    streams(command, input) {
+      check({ access: streamsAccess(command, input), leadingKeys: [] }, ` ${prefix}`);
+    },
     s3(command, input) {
-      for (const access of s3Access(command, input)) check({ access, leadingKeys: [] }, / [^/]+/);
+      for (const access of s3Access(command, input)) checkNamed(access, / [^/]+/);
+    },
+    destinations(command, input) {
+      for (const access of destinationAccess(command, input)) checkNamed(access, / [^ ]+$/);
     },
   };
 }

@@ -28,7 +28,7 @@ export interface Service {
   readonly healthcheck?: { readonly test: readonly string[] };
 }
 
-export type Services = Readonly<Record<"server" | "worker" | "setup", Service>>;
+export type Services = Readonly<Record<"server" | "worker" | "events" | "setup", Service>>;
 
 export const composeFile = readFileSync(`${projectRoot}deploy/compose.yaml`, "utf8");
 

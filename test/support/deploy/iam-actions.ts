@@ -59,6 +59,35 @@ export function dynamoDbNeeds(command: string, input: Input): Need[] {
 const leadingKeysOf = (all: readonly Keyed[]): string[] =>
   all.flatMap(({ Key, Item = Key }) => Item?.pk?.S ?? []);
 
+/** What a command of DynamoDB Streams needs. An iterator names the stream that it reads, too. */
+export function streamsAccess(
+  command: string,
+  { StreamArn, ShardIterator }: { readonly StreamArn?: string; readonly ShardIterator?: string },
+): Access {
+  const [, table] = /:table\/([^/]+)\/stream\//.exec(StreamArn ?? ShardIterator ?? "") ?? [];
+  return `dynamodb:${command} ${table === undefined ? "*" : `${table}/stream/*`}`;
+}
+
+/** What subscriptions name as their destinations. */
+interface Destinations {
+  readonly QueueUrl?: string;
+  readonly TopicArn?: string;
+  readonly Entries?: readonly { readonly EventBusName?: string }[];
+}
+
+/** What a command of SQS, SNS or EventBridge needs: a batch needs the right to its parts. */
+export function destinationAccess(command: string, input: Destinations): Access[] {
+  const { QueueUrl, TopicArn, Entries = [] } = input;
+  const action = command.replace(/Batch$/, "");
+  if (QueueUrl !== undefined) return [`sqs:${action} ${lastPart(QueueUrl)}`];
+  if (TopicArn !== undefined) return [`sns:${action} ${lastPart(TopicArn)}`];
+  const buses = new Set(Entries.map(({ EventBusName = "default" }) => lastPart(EventBusName)));
+  return [...buses].map((bus) => `events:${action} ${bus}` as const);
+}
+
+/** The name at the end of an ARN or URL. */
+const lastPart = (name: string): string => name.split(/[/:]/).at(-1) ?? name;
+
 /** What a command of S3 needs. Resources are `bucket` and `bucket/*`. */
 export function s3Access(command: string, { Bucket = "" }: { readonly Bucket?: string }): Access[] {
   switch (command) {

@@ -3,10 +3,14 @@ import { readFileSync } from "node:fs";
 
 const folder = `${import.meta.dirname}/../../../deploy/policies`;
 
-/** The policies of each role. Those of sources and exports are for deployments with S3. */
+/**
+ * The policies of each role. Those of sources and exports are for deployments with S3, and those of
+ * destinations for subscriptions with SQS, SNS or EventBridge.
+ */
 export const policies = {
   server: ["server"],
   worker: ["worker", "worker-sources", "worker-exports"],
+  events: ["events", "events-destinations"],
   setup: ["setup"],
   restore: ["restore"],
 } as const;
@@ -34,11 +38,16 @@ export function statementsOf(name: string): readonly Statement[] {
 const parts = `arn:\${Partition}:`;
 const table = `${parts}dynamodb:\${Region}:\${Account}:table/\${Prefix}`;
 const bucket = `${parts}s3:::\${Bucket}`;
+const ofRegion = (service: string) => `${parts}${service}:\${Region}:\${Account}:`;
+const queue = `${ofRegion("sqs")}\${Queue}`;
+const topic = `${ofRegion("sns")}\${Topic}`;
+const bus = `${ofRegion("events")}event-bus/\${Bus}`;
 
 /**
  * What a policy allows, as `dynamodb:Query points/index/expiry`, without the parameters.
  *
- * @throws Error for a resource that is no table, index or bucket by the parameters.
+ * @throws Error for a resource that does not begin with the parameters of a table, bucket or
+ * destination.
  */
 export const allowedBy = (name: string): string[] => statementsOf(name).flatMap(accessesOf);
 
@@ -79,7 +88,7 @@ function conditionOf({ Condition }: Statement): (keys: readonly string[]) => boo
 }
 
 function relative(resource: string): string {
-  for (const start of [table, bucket]) {
+  for (const start of [table, bucket, queue, topic, bus]) {
     if (resource.startsWith(start)) return resource.slice(start.length);
   }
   throw new Error(`${resource} does not begin with the parameters`);

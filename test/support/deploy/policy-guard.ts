@@ -3,13 +3,14 @@
  * their policy of deploy/policies does not allow, as IAM would, and records what they use.
  */
 import { appendFileSync } from "node:fs";
-import { authorizerOf, authorizing, type Send } from "./authorize.ts";
+import { type Authorize, authorizerOf, authorizing, type Send } from "./authorize.ts";
 import type { Role } from "./policies.ts";
 
 /** The role of a process by its entry. The doctor has the rights of a server. */
 const rolesByEntry: Readonly<Record<string, Role>> = {
   "src/server.ts": "server",
   "src/worker.ts": "worker",
+  "src/events.ts": "events",
   "src/ops/setup.ts": "setup",
   "src/ops/doctor.ts": "server",
   "tools/restore/main.ts": "restore",
@@ -22,17 +23,26 @@ if (role !== undefined) await guard(role);
 async function guard(role: Role): Promise<void> {
   const { DynamoDBClient } = await import("@aws-sdk/client-dynamodb");
   const { S3Client } = await import("@aws-sdk/client-s3");
-  const { dynamoDb, s3 } = authorizerOf([role], process.env.MEGURI_TABLE_PREFIX || "meguri-");
-  for (const [{ prototype }, authorize] of [
-    [DynamoDBClient, dynamoDb],
-    [S3Client, s3],
-  ] as const) {
-    const client = prototype as unknown as { send: Send };
-    client.send = authorizing(client.send, (command, input) => {
-      noteSender(command);
-      authorize(command, input);
-    });
-  }
+  const authorizer = authorizerOf([role], process.env.MEGURI_TABLE_PREFIX || "meguri-");
+  hold(DynamoDBClient, authorizer.dynamoDb);
+  hold(S3Client, authorizer.s3);
+  if (role !== "events") return;
+  hold(
+    (await import("@aws-sdk/client-dynamodb-streams")).DynamoDBStreamsClient,
+    authorizer.streams,
+  );
+  hold((await import("@aws-sdk/client-sqs")).SQSClient, authorizer.destinations);
+  hold((await import("@aws-sdk/client-sns")).SNSClient, authorizer.destinations);
+  hold((await import("@aws-sdk/client-eventbridge")).EventBridgeClient, authorizer.destinations);
+}
+
+/** Has every client of a class authorize what it sends. */
+function hold({ prototype }: { readonly prototype: object }, authorize: Authorize): void {
+  const client = prototype as { send: Send };
+  client.send = authorizing(client.send, (command, input) => {
+    noteSender(command);
+    authorize(command, input);
+  });
 }
 
 const senders = new Set<string>();

@@ -4,7 +4,7 @@ import type { ProcessKind } from "../../../src/platform/config/config.ts";
 import { environmentOf, type KubernetesObject } from "./chart.ts";
 
 /** The processes, in the order of their start. */
-export const kinds: readonly ProcessKind[] = ["setup", "worker", "server"];
+export const kinds: readonly ProcessKind[] = ["setup", "events", "worker", "server"];
 
 /** Finds objects by their kind and component; files of containers are made in the folder. */
 export function readRelease(objects: readonly KubernetesObject[], folder: string) {
@@ -22,6 +22,7 @@ export function readRelease(objects: readonly KubernetesObject[], folder: string
   const controllers: Record<ProcessKind, KubernetesObject> = {
     server: of("Deployment", "server"),
     worker: of("Deployment", "worker"),
+    events: of("Deployment", "events"),
     setup: of("Job", "setup"),
   };
   const podOf = (kind: ProcessKind) => controllers[kind].spec.template.spec;
