@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { getOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { audited, scope } from "../../src/gen/meguri/access/v1/access_pb.ts";
+import { audited } from "../../src/gen/meguri/access/v1/access_pb.ts";
 import { parseCallers } from "../../src/platform/auth/callers-file.ts";
 import { createJwtAuthenticator } from "../../src/platform/auth/jwt.ts";
 import { createLogger } from "../../src/platform/observe/log.ts";
-import { services } from "../support/fixtures/descriptors.ts";
+import { fieldScopesOf, scopeOf, services } from "../support/fixtures/descriptors.ts";
 import { codeNamed, projectRoot } from "../support/markdown.ts";
 import {
   createSigningKey,
@@ -35,7 +35,7 @@ test("the example of claims is the identity that the text describes", async () =
     issuer: claims.iss,
     audience: claims.aud,
     claimPrefix: "meguri_",
-    requiredLimits: ["programs", "owners", "actors", "holds"],
+    requiredLimits: ["programs", "owners", "actors", "holds", "event_types"],
     log: createLogger("test", "silent"),
   });
   const exp = Math.floor(Date.now() / 1_000) + 60;
@@ -49,6 +49,7 @@ test("the example of claims is the identity that the text describes", async () =
     ownerPrefixes: ["shop-"],
     actorPrefixes: ["member-"],
     holds: "own",
+    eventTypes: ["points.", "hold.expired"],
   });
 });
 
@@ -79,7 +80,9 @@ test("the list of audited methods is that of the contract", () => {
 
 test("the table of scopes is that of the contract", () => {
   const declared = services.flatMap(({ methods }) =>
-    methods.map((method) => `${getOption(method, scope)} ${method.name}`),
+    methods.flatMap((method) =>
+      [scopeOf(method), ...fieldScopesOf(method)].map((name) => `${name} ${method.name}`),
+    ),
   );
   const text = readFileSync(join(projectRoot, document), "utf8");
   // The names of policies end with `.json`.

@@ -5,7 +5,9 @@ import { expect, test } from "vitest";
 import { defaults } from "../../src/platform/config/config.ts";
 import { reservationBytesAsleep } from "../../tools/capacity/actions.ts";
 import { durationTable } from "../../tools/capacity/durations.ts";
-import { prices } from "../../tools/capacity/prices.ts";
+import { eventDollars, eventTable } from "../../tools/capacity/events.ts";
+import { onDemandDollars, times } from "../../tools/capacity/formulas.ts";
+import { hoursPerMonth, prices } from "../../tools/capacity/prices.ts";
 import { reportTable } from "../../tools/capacity/reports.ts";
 import { monthsUntilCheaper } from "../../tools/capacity/table-class.ts";
 import {
@@ -87,6 +89,23 @@ test("what is advised about a million reservations keeps the limits that it name
 
 test("the table of liability reports and exports is that of the code", () => {
   expect(page).toContain(reportTable());
+});
+
+test("the table of events is that of the code, and so are the sums beside it", () => {
+  expect(page).toContain(eventTable());
+  const { streams, log, reader } = eventDollars(700);
+  const grants = onDemandDollars(times(costs.grant, 700 * hoursPerMonth * 3_600));
+  const inHundreds = (dollars: number) => (Math.round(dollars / 100) * 100).toLocaleString("en");
+  const inTens = (dollars: number) => Math.round(dollars / 10) * 10;
+  expect(page.replaceAll("\n", " ")).toContain(
+    `are $${inHundreds(grants)} a month for the grants, and $${inTens(streams + log)}`,
+  );
+  const ofEvents = readFileSync(`${projectRoot}docs/run/events.md`, "utf8").replaceAll("\n", " ");
+  expect(ofEvents).toContain(
+    `$${inTens(streams + log)}: $${Math.round(streams)} for reading streams, ` +
+      `$${Math.round(log)} for the log, and $${Math.round(reader)} for each`,
+  );
+  expect(ofEvents).toContain(`it is $${Math.round(eventDollars(0).streams)}, for reading`);
 });
 
 test("the class of the table points pays when the page says", () => {

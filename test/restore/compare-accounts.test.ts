@@ -36,7 +36,11 @@ test("whatever the moments of accounts and points, each call is made once", asyn
   for (let accounts = 0; accounts < history.snapshots.length; accounts++) {
     for (let points = 0; points < history.snapshots.length; points++) {
       const moments = { accounts, points, reservations: 0, bulk: 0, reactions: 0 };
-      const records = recordsAt(history, { ...moments, notifications: 0, acts: 0 }, () => false);
+      const records = recordsAt(
+        history,
+        { ...moments, notifications: 0, acts: 0, events: 0 },
+        () => false,
+      );
       const restored = await restore(history, records, original.clock.time);
       const found = await linesOf(restored, false);
       expect(found.length > 0, `${accounts}, ${points}`).toBe(accounts !== points);
@@ -63,6 +67,7 @@ const aheadOfPoints = async (length: number) => {
     reactions: 0,
     notifications: 0,
     acts: 0,
+    events: 0,
   };
   const records = recordsAt(history, moments, () => false);
   return restore(history, records, original.clock.time);

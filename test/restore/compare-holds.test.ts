@@ -106,6 +106,7 @@ test("whatever the moments of two tables, the records are those of the ledger", 
       reactions: 0,
       notifications: 0,
       acts: 0,
+      events: 0,
     };
     return restore(
       history,

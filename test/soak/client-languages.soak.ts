@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { toConnectError } from "../../src/platform/edge/errors.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
 import { type ScriptedServer, startScripted } from "../client/scripted-server.ts";
+import { readTwice } from "../support/events/printed-reader.ts";
 import { codeNamed, fetchProtos, onPorts, type Ports, projectRoot } from "../support/markdown.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
 
@@ -52,15 +53,19 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const code = (name: string, ports: Pick<Ports, "port"> = server) =>
-  onPorts(codeNamed("docs/call/clients.md", name), { http1Port: server.http1Port, ...ports });
+const codeOf = (page: string, name: string, ports: Pick<Ports, "port"> = server) =>
+  onPorts(codeNamed(`docs/call/${page}`, name), { http1Port: server.http1Port, ...ports });
+const code = (name: string, ports?: Pick<Ports, "port">) => codeOf("clients.md", name, ports);
+
+/** What the readers of events print of the events that happen before each of their two runs. */
+const usedByAoi = ["points/default/aoi/1 aoi 0", "points/default/aoi/2 aoi 0"];
 
 /** What the examples print of the longest refusal, with its code and the length of its message. */
 const longestAnswer = (codeName: string) =>
   `points 120\n${codeName} ${longest.message.length} INSUFFICIENT_POINTS 120\n`;
 
 test.skipIf(!hasGo)(
-  "the example in Go grants points and reads a reason, also of the longest refusal",
+  "the examples in Go grant points, read a reason, also of the longest refusal, and events",
   async () => {
     const bin = join(folder, "bin");
     const plugins = [
@@ -81,11 +86,15 @@ test.skipIf(!hasGo)(
     await writeFile(join(folder, "main.go"), main);
     const { stdout } = await run("go", ["run", "."], options);
     expect(stdout).toBe(longestAnswer("FailedPrecondition"));
+
+    await writeFile(join(folder, "main.go"), codeOf("events.md", "goevents"));
+    await run("go", ["build", "-o", "events", "."], options);
+    expect(await readTwice(server, folder, [join(folder, "events")])).toEqual(usedByAoi);
   },
 );
 
 test.skipIf(!hasPython)(
-  "the example in Python grants points and reads a reason, also of the longest refusal",
+  "the examples in Python grant points, read a reason, also of the longest refusal, and events",
   async () => {
     const options = { cwd: folder };
     await mkdir(join(folder, "gen"), { recursive: true });
@@ -98,5 +107,10 @@ test.skipIf(!hasPython)(
     await writeFile(join(folder, "shop.py"), shop);
     const { stdout } = await run(".venv/bin/python", ["shop.py"], options);
     expect(stdout).toBe(longestAnswer("FAILED_PRECONDITION"));
+
+    await run("sh", ["-ec", codeOf("events.md", "pyeventsetup")], options);
+    await writeFile(join(folder, "events.py"), codeOf("events.md", "pyevents"));
+    const python = [join(folder, ".venv/bin/python"), "events.py"] as const;
+    expect(await readTwice(server, folder, python)).toEqual(usedByAoi);
   },
 );

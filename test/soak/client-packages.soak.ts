@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { readTwice } from "../support/events/printed-reader.ts";
 import { codeNamed, fetchProtos, onPorts, projectRoot } from "../support/markdown.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
 import { inForm } from "../support/soak.ts";
@@ -76,6 +77,16 @@ test("the client's README says how to grant points", async () => {
   await writeFile(file, onPorts(codeNamed("packages/client/README.md", "client"), server));
   expect((await run("node", [file])).stdout).toBe("granted\n");
   expect((await run("node", [file])).stdout).toBe("granted earlier\n");
+});
+
+test("the printed program follows events, and goes on where it has ended", async () => {
+  const project = join(folder, "client-24.21.0");
+  const file = join(project, "follow.mts");
+  await writeFile(file, onPorts(codeNamed("docs/call/events.md", "follow"), server));
+  expect(await readTwice(server, project, [process.execPath, file])).toEqual([
+    "points/default/aoi/1: aoi used 0 points",
+    "points/default/aoi/2: aoi used 0 points",
+  ]);
 });
 
 test.each(versions.cli)(

@@ -37,6 +37,7 @@ async function runDev(logLevel: string): Promise<Dev> {
       MEGURI_PORT: "0",
       MEGURI_HTTP1_PORT: "0",
       MEGURI_METRICS_PORT: "0",
+      MEGURI_EVENTS_PORT: "0",
     },
   });
   let output = "";

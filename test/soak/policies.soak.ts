@@ -1,6 +1,7 @@
 /**
- * Runs setup, doctor, server and worker as real processes under the policies of deploy/policies,
- * through every RPC and every workflow, and compares what they use with what they may.
+ * Runs setup, doctor, server, worker and events process as real processes under the policies of
+ * deploy/policies, through every RPC, every workflow and gaps of streams, and compares what they
+ * use with what they may.
  */
 import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -30,12 +31,14 @@ import {
 } from "../support/deploy/tour/bulk-grants.ts";
 import { type Called, noting, type TourClients } from "../support/deploy/tour/called.ts";
 import { tourDamages, tourLostMark } from "../support/deploy/tour/damages.ts";
+import { tourEvents, tourGaps } from "../support/deploy/tour/events.ts";
 import { tourHolds } from "../support/deploy/tour/holds.ts";
 import { tourPoints, tourPrograms } from "../support/deploy/tour/points.ts";
 import { tourNotifications, tourReactions } from "../support/deploy/tour/reactions.ts";
 import { tourReservations } from "../support/deploy/tour/reservations.ts";
 import { methodsWithoutClock } from "../support/fixtures/descriptors.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
+import { startWebHook, type WebHook } from "../support/fixtures/web-hook.ts";
 import { type S3Server, startS3Server } from "../support/servers/s3-server.ts";
 import { connect } from "../support/servers/server.ts";
 
@@ -43,6 +46,7 @@ let folder: string;
 let dynamo: Awaited<ReturnType<typeof startDynamoDbLocal>>;
 let temporal: Temporal;
 let s3: S3Server;
+let hook: WebHook;
 let env: Record<string, string>;
 const children: Child[] = [];
 beforeAll(async () => {
@@ -52,6 +56,7 @@ beforeAll(async () => {
     startTemporal({ ignoreRunning: true }),
     startS3Server("campaigns"),
   ]);
+  hook = await startWebHook(folder);
   const sources = join(folder, "sources.json");
   await writeFile(sources, JSON.stringify({ sources: [jobs(s3.endpoint)] }));
   const destinations = join(folder, "destinations.json");
@@ -69,6 +74,8 @@ beforeAll(async () => {
     MEGURI_EXPORT_DESTINATIONS: destinations,
     MEGURI_METRICS_PORT: "0",
     MEGURI_OPERATORS_PORT: "0",
+    MEGURI_EVENTS_PORT: "0",
+    MEGURI_EVENT_SUBSCRIPTIONS: hook.subscriptions,
     MEGURI_DRAIN_SECONDS: "1",
     TEST_USED_ACCESS: join(folder, "used"),
     TEST_USED_COMMANDS: join(folder, "commands"),
@@ -77,6 +84,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const child of children.reverse()) await child.stop();
   await Promise.all([s3?.stop(), temporal?.stop(), dynamo?.stop()]);
+  hook?.close();
   await rm(folder, { recursive: true });
 });
 
@@ -131,8 +139,10 @@ async function disown(): Promise<void> {
   await connection.close();
 }
 
-async function start(name: string, more: Readonly<Record<string, string>> = {}): Promise<void> {
-  children.push(await startService({ name, entry: `src/${name}.ts`, env: { ...env, ...more } }));
+async function start(name: string, more: Readonly<Record<string, string>> = {}): Promise<Child> {
+  const child = await startService({ name, entry: `src/${name}.ts`, env: { ...env, ...more } });
+  children.push(child);
+  return child;
 }
 
 /**
@@ -168,7 +178,7 @@ async function tourWorkflows(approver: TourClients): Promise<void> {
 }
 
 /** The roles of this tour. test/deploy/restore.check.ts has the comparison of restored tables. */
-const roles = ["server", "worker", "setup"] as const;
+const roles = ["server", "worker", "events", "setup"] as const;
 type Role = (typeof roles)[number];
 
 /** What the processes have used, by their roles. */
@@ -186,8 +196,16 @@ function ofRoles(accessOf: (role: Role) => Iterable<string>): Record<Role, strin
   return Object.fromEntries(roles.map((role) => [role, sorted(role)])) as Record<Role, string[]>;
 }
 
-/** What no process of this tour sends: only the comparison of restored tables scans. */
-const unreached = ["src/store/scan.ts Scan"];
+/**
+ * What no process of this tour sends: only the comparison of restored tables scans so, and
+ * destinations of AWS are played in test/events/destinations.
+ */
+const unreached = [
+  "src/events/destinations/eventbridge.ts PutEvents",
+  "src/events/destinations/sns.ts PublishBatch",
+  "src/events/destinations/sqs.ts SendMessageBatch",
+  "src/store/scan.ts Scan",
+];
 
 /**
  * What the tour reaches by chance: workers write Meguri's own notices, and read, close and begin
@@ -202,6 +220,14 @@ const rare: Readonly<Record<Role, readonly string[]>> = {
     "dynamodb:GetItem notifications",
     "dynamodb:Query reactions/index/by-n",
   ],
+  events: [
+    // It reads these one by one.
+    "dynamodb:BatchGetItem events",
+    "dynamodb:BatchGetItem points",
+    "sqs:SendMessage ",
+    "sns:Publish ",
+    "events:PutEvents ",
+  ],
   setup: [],
 };
 
@@ -213,7 +239,8 @@ test("each process uses all that its policy allows, and nothing else", async () 
   await runToEnd({ name: "setup", entry: "src/ops/setup.ts", env });
   await runToEnd({ name: "doctor", entry: "src/ops/doctor.ts", env });
   const [port, http1Port] = await findPorts(0, 0);
-  await Promise.all([
+  const [events] = await Promise.all([
+    start("events"),
     start("server", { MEGURI_PORT: String(port), MEGURI_HTTP1_PORT: String(http1Port) }),
     start("worker"),
   ]);
@@ -240,13 +267,16 @@ test("each process uses all that its policy allows, and nothing else", async () 
     tourLostMark(behind),
   ]);
   await tourWorkflows(max);
+  await tourEvents(ada);
+  await events.stop();
+  await tourGaps(ada, behind, () => start("events"));
   sessions.abort();
   close();
 
   const methods = methodsWithoutClock.map(({ name }) => name);
   expect([...called].toSorted()).toEqual(methods.toSorted());
   const commands = await readFile(env.TEST_USED_COMMANDS ?? "", "utf8");
-  expect(unusedSites(commands.trimEnd().split("\n"))).toEqual(unreached);
+  expect(unusedSites(commands.trimEnd().split("\n")).toSorted()).toEqual(unreached);
   const found = await used();
   expect(ofRoles((role) => new Set([...found[role], ...rare[role]]))).toEqual(ofRoles(allowedTo));
 });

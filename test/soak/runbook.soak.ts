@@ -299,6 +299,12 @@ const notInFault: Readonly<Record<string, string>> = {
   "Wrong tables": "processes that end confirm it, in test/temporal/installation.check.ts",
   "Reports fail": "Prometheus and a log confirm it; its commands list what any list has",
   "Keys old": "Prometheus confirms it, in test/soak/missed-work-alerts.soak.ts",
+  "Events not written": "Prometheus confirms it, in test/soak/event-alerts.soak.ts",
+  "Events behind": "Prometheus confirms it, in test/soak/event-alerts.soak.ts",
+  "Event gap": "Prometheus confirms it, in test/soak/event-alerts.soak.ts",
+  "Event unreadable": "Prometheus confirms it, in test/soak/event-alerts.soak.ts",
+  "Subscription behind": "Prometheus confirms it, in test/soak/event-alerts.soak.ts",
+  "Subscription paused": "Prometheus confirms it, in test/soak/event-alerts.soak.ts",
   "Certificate ends": "Prometheus confirms it, and there is no command",
   Restore: "test/soak/restore-drill.soak.ts plays it",
 };

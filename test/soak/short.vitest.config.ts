@@ -9,6 +9,8 @@ export default defineConfig({
     ...shared,
     provide: { ...shared.provide, soak: "short" },
     include: ["test/soak/**/*.soak.ts"],
+    // Its short form is test/model/events.fault-workload.check.ts.
+    exclude: ["test/soak/events.soak.ts"],
     // Three of them use two cores for two thirds of the time; more than four would keep slow cores
     // from their turns.
     maxWorkers: 4,

@@ -4,15 +4,16 @@ import { LongestFirst } from "../support/longest-first.ts";
 /** What keeps one core busy, or waits: three of them run side by side. */
 const sideBySide = [
   "test/soak/*-model.soak.ts",
-  "test/{model/{*.fault-workload,*.grpc,*.growth},platform/engine/fault-workload}.check.ts",
+  "test/model/{*.fault-workload,*.grpc,*.growth,*.outage}.check.ts",
+  "test/platform/engine/fault-workload.check.ts",
   "test/soak/client-*.soak.ts",
   "test/temporal/answers-by-hand.test.ts",
   // They wait for Temporal to miss the workers that they kill.
   "test/soak/bulk-grants*.soak.ts",
   "test/soak/*temporal*.soak.ts",
-  "test/soak/{announcements,cancel-races,console,dev-stack,json-fuzz}.soak.ts",
+  "test/soak/{announcements,cancel-races,console,dev-stack,events,json-fuzz}.soak.ts",
   "test/soak/feeds-killed-servers.soak.ts",
-  "test/soak/missed-work-alerts.soak.ts",
+  "test/soak/{event-alerts,missed-work-alerts}.soak.ts",
   "test/soak/{chaos,demo,policies,purge-target,rolling-restart,transports,upgrade}.soak.ts",
   "test/soak/{alerts,export-ledger,restore,restore-drill,runbook,workers}.soak.ts",
 ];

@@ -7,6 +7,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   workflows: "test/temporal",
   "src/hub": "test/store",
   "src/compose.ts": "test/platform/edge",
+  "src/compose-events.ts": "test/events",
+  "src/events.ts": "test/events",
   "src/routes.ts": "test/platform/edge",
   "src/server.ts": "test/platform/edge",
   "src/platform/observe": "test/platform/edge",

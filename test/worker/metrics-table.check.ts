@@ -1,8 +1,14 @@
-/** Compares the tables of `docs/run/metrics.md` with the pages of a real server and worker. */
+/** Compares the tables of `docs/run/metrics.md` with the pages of real processes. */
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createMeguri, type Meguri } from "../../packages/client/src/index.ts";
+import { installationRef } from "../../src/platform/ports/records.ts";
 import { asService } from "../../src/platform/words/caller.ts";
+import { changeRecord } from "../../src/platform/work/change-record.ts";
 import { reconcileId } from "../../src/reservations/contract/reconciler.ts";
 import { pauseProgramReservations } from "../../src/reservations/use-cases/pause.ts";
 import type { Child } from "../../tools/dev/stack/child.ts";
@@ -11,6 +17,7 @@ import { approve, comesTo, submit, usersOf } from "../support/fixtures/bulk-gran
 import { isListed } from "../support/fixtures/operators.ts";
 import { expectGrantedOnce, reserveAndStart } from "../support/fixtures/reservations.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
+import { startWebHook, type WebHook } from "../support/fixtures/web-hook.ts";
 import { projectRoot } from "../support/markdown.ts";
 import { readPage } from "../support/servers/operators.ts";
 import { promtool } from "../support/servers/promtool.ts";
@@ -21,10 +28,21 @@ let server: Child;
 let worker: Child;
 let operatorsPort: number;
 let metricsPort: number;
+let eventsPort: number;
+let folder: string;
+let hook: WebHook;
+let events: Child;
 beforeAll(async () => {
   stack = await startWorkerStack({ store: "proxied dynamodb", worker: false });
-  const ports = await findPorts(0, 0, 0, 0);
-  [operatorsPort, metricsPort] = ports;
+  const ports = await findPorts(0, 0, 0, 0, 0);
+  [operatorsPort, metricsPort, , , eventsPort] = ports;
+  folder = await mkdtemp(join(tmpdir(), "meguri-metrics-"));
+  hook = await startWebHook(folder);
+  await changeRecord(stack.deps, { ref: installationRef }, () => ({ id: randomUUID() }));
+  events = await stack.startEventsProcess({
+    MEGURI_EVENTS_PORT: String(eventsPort),
+    MEGURI_EVENT_SUBSCRIPTIONS: hook.subscriptions,
+  });
   server = await stack.startServerProcess({
     MEGURI_PORT: String(ports[2]),
     MEGURI_HTTP1_PORT: String(ports[3]),
@@ -38,7 +56,10 @@ beforeAll(async () => {
 afterAll(async () => {
   await worker?.stop();
   await server?.stop();
+  await events?.stop();
   await stack?.stop();
+  hook?.close();
+  await rm(folder, { recursive: true });
 });
 
 /** Gives the worker grants, rows that the store throttles, and a pass that counts what waits. */
@@ -153,6 +174,12 @@ const unsampled = {
     // Nothing fails here: worker/failures.test.ts has its samples.
     "meguri_failures_total",
   ],
+  // The records of targets and accounts are the servers'.
+  events: [
+    "meguri_target_throttle_samples_total",
+    "meguri_account_throttle_samples_total",
+    "meguri_store_refusals_total",
+  ],
 } as const;
 
 /**
@@ -201,10 +228,11 @@ async function lint(page: string): Promise<void> {
   await check(page.replaceAll(/^(?!(# \w+ )?meguri_).*\n/gm, ""));
 }
 
-test.each(["server", "worker"])(
-  "promtool finds nothing wrong with the page of a %s",
+test.each(["server", "worker", "events process"])(
+  "promtool finds nothing wrong with the page of the %s",
   async (of) => {
-    const page = await metricsOf(of === "server" ? operatorsPort : metricsPort);
+    const ofOthers = of === "worker" ? metricsPort : eventsPort;
+    const page = await metricsOf(of === "server" ? operatorsPort : ofOthers);
     expect(page).toMatch(/^meguri_store_silence_seconds \d/m);
     await lint(page);
   },
@@ -235,5 +263,22 @@ test("a worker has its own families, those of the process and those of the SDK",
     for (const [name, { type }] of Object.entries(served(page))) {
       if (name in later) expect(type).toBe(later[name]?.type);
     }
+  });
+});
+
+/** Families of servers and workers that an events process does not have. */
+const notOfEvents =
+  /^meguri_(background_tasks_dropped_total|reports_failed_total|key_age_|certificate_)/;
+
+test("an events process has its own families, those of the store and of the process", async () => {
+  const shared = Object.entries(common()).filter(([name]) => !notOfEvents.test(name));
+  const expected = { ...Object.fromEntries(shared), ...documented("Of events processes") };
+  // It writes once it holds the lease, and delivers what the calls have changed.
+  await eventually(async () => {
+    const page = await metricsOf(eventsPort);
+    expectFamilies(page, "events", expected);
+    expect(page).toContain("meguri_events_writing 1\n");
+    expect(page).toMatch(/^meguri_events_appended_total\{table="points"\} [1-9]/m);
+    expect(page).toMatch(/^meguri_subscription_events_total\{subscription="hook"\} [1-9]/m);
   });
 });

@@ -57,7 +57,7 @@ const rows: Readonly<Record<string, readonly Panel[]>> = {
     {
       title: "Processes",
       unit: "short",
-      description: "Servers and workers that answer the scrapes.",
+      description: "Servers, workers and events processes that answer the scrapes.",
       query: 'sum by (release, job) (up{job=~"meguri-.+",release=~"$release"})',
       legend: "{{release}} {{job}}",
     },
@@ -244,6 +244,81 @@ const rows: Readonly<Record<string, readonly Panel[]>> = {
       description: "Since keys, the callers' file or the certificate were read.",
       query: `max by (release, keys) (${of("meguri_key_age_seconds")})`,
       legend: "{{release}} {{keys}}",
+    },
+  ],
+  Events: [
+    {
+      title: "Behind",
+      unit: "s",
+      description: "For how long changes of a table have waited to be events.",
+      query: `max by (release, table) (${of("meguri_events_behind_seconds")})`,
+      legend: "{{release}} {{table}}",
+    },
+    {
+      title: "Events",
+      unit: "reqps",
+      description: "Events that were written to the log, by table.",
+      query: `sum by (release, table) (${rate("meguri_events_appended_total")})`,
+      legend: "{{release}} {{table}}",
+    },
+    {
+      title: "Writers",
+      unit: "short",
+      description: "Processes that write the log: one. At 0, nobody does.",
+      query: `sum by (release) (${of("meguri_events_writing")})`,
+      legend: "{{release}} writing",
+    },
+    {
+      title: "Writer began anew",
+      unit: "reqps",
+      description: "The writer could not go on, and began anew behind the last batch of the log.",
+      query: `sum by (release) (${rate("meguri_events_append_failures_total")})`,
+      legend: "{{release}} anew",
+    },
+    {
+      title: "Gaps and unreadable changes",
+      unit: "short",
+      description: "In the hour before, by table.",
+      query:
+        "sum by (release, table) " +
+        `(increase(${of("meguri_events_gaps_total")}[1h]) + ` +
+        `increase(${of("meguri_events_unreadable_total")}[1h]))`,
+      legend: "{{release}} {{table}}",
+    },
+    {
+      title: "Subscriptions behind",
+      unit: "s",
+      description: "For how long the oldest event of a subscription has waited.",
+      query: `max by (release, subscription) (${of("meguri_subscription_behind_seconds")})`,
+      legend: "{{release}} {{subscription}}",
+    },
+    {
+      title: "Waiting events",
+      unit: "short",
+      description: "Events that are read from the log and not delivered, by subscription.",
+      query: `sum by (release, subscription) (${of("meguri_subscription_waiting_events")})`,
+      legend: "{{release}} {{subscription}}",
+    },
+    {
+      title: "Deliveries",
+      unit: "reqps",
+      description: "Events that were delivered, by subscription.",
+      query: `sum by (release, subscription) (${rate("meguri_subscription_events_total")})`,
+      legend: "{{release}} {{subscription}}",
+    },
+    {
+      title: "Failed deliveries",
+      unit: "reqps",
+      description: "Attempts to deliver that have failed, by subscription.",
+      query: `sum by (release, subscription) (${rate("meguri_subscription_failures_total")})`,
+      legend: "{{release}} {{subscription}}",
+    },
+    {
+      title: "Paused subscriptions",
+      unit: "short",
+      description: "1 while a subscription is only tried from time to time.",
+      query: `max by (release, subscription) (${of("meguri_subscription_paused")}) > 0`,
+      legend: "{{release}} {{subscription}}",
     },
   ],
   Store: [

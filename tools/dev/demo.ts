@@ -1,7 +1,8 @@
 /**
  * `npm run demo [-- FILE]`: plays a purchase log through gRPC on a stack of its own, then reserved
  * grants and a campaign by a sheet, under each of which a worker is killed, and likes. Checks what
- * came of it, says what to look at in Temporal's Web UI, and removes its data.
+ * came of it, and that all of it was told as events, says what to look at in Temporal's Web UI, and
+ * removes its data.
  */
 import { once } from "node:events";
 import { resolve } from "node:path";
@@ -13,6 +14,7 @@ import { verificationKind } from "../../src/points/contract/verifications.ts";
 import { reservationWorkflowId } from "../../src/reservations/contract/reservations.ts";
 import { bulkGrantId, grantCampaign } from "./demo/campaign.ts";
 import { type Embedded, startEmbedded } from "./demo/embedded.ts";
+import { followEntries } from "./demo/events.ts";
 import { playLikes } from "./demo/likes.ts";
 import { type MonthLine, monthEndRunId, playPurchases, programId } from "./demo/play.ts";
 import { check, link, row, say, section } from "./demo/print.ts";
@@ -64,6 +66,7 @@ async function demo(file: string): Promise<void> {
     section("The campaign again");
   });
   const verified = await verify(stack);
+  const told = await followEntries(stack, Number(verified.entries));
 
   const { granted, used, expired } = total;
   section(`Checked, after ${((performance.now() - started) / 1_000).toFixed(0)} s`);
@@ -88,6 +91,11 @@ async function demo(file: string): Promise<void> {
     "ledgers",
     `${verified.accounts} accounts, ${verified.entries} entries, ${verified.wrong} wrong`,
     verified.wrong === 0,
+  );
+  check(
+    "events",
+    `${told} of ${verified.entries} entries have reached who follows them, each under one id`,
+    BigInt(told) === verified.entries,
   );
   await showLinks(stack, userIds[0] as string);
   if (process.stdin.isTTY) {

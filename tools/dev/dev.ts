@@ -1,7 +1,7 @@
 /**
- * `npm run dev`: DynamoDB Local, Temporal with its Web UI, the server and a worker in one terminal.
- * Data stays under `.data/`, which only one stack can open at a time. Ctrl-C stops all processes in
- * the reverse order of their start.
+ * `npm run dev`: DynamoDB Local, Temporal with its Web UI, the server, a worker and an events
+ * process in one terminal. Data stays under `.data/`, which only one stack can open at a time.
+ * Ctrl-C stops all processes in the reverse order of their start.
  */
 import { mkdir } from "node:fs/promises";
 import { startDynamoDbLocal } from "./stack/dynamodb-local.ts";
@@ -18,6 +18,7 @@ const PORTS = {
   grpc: 8080,
   http1: 8081,
   metrics: 8082,
+  events: 8084,
 };
 /** Relative, because the path of a Unix socket is short; npm runs scripts in the project's root. */
 const DATA_DIR = ".data";
@@ -43,10 +44,11 @@ try {
 }
 
 async function start(): Promise<void> {
-  const [grpcPort, http1Port, metrics] = await findPorts(
+  const [grpcPort, http1Port, metrics, events] = await findPorts(
     Number(process.env.MEGURI_PORT || PORTS.grpc),
     Number(process.env.MEGURI_HTTP1_PORT || PORTS.http1),
     Number(process.env.MEGURI_METRICS_PORT || PORTS.metrics),
+    Number(process.env.MEGURI_EVENTS_PORT || PORTS.events),
   );
   const address = `http://127.0.0.1:${grpcPort}`;
   await mkdir(DATA_DIR, { recursive: true });
@@ -76,9 +78,11 @@ async function start(): Promise<void> {
     MEGURI_PORT: String(grpcPort),
     MEGURI_HTTP1_PORT: String(http1Port),
     MEGURI_METRICS_PORT: String(metrics),
+    MEGURI_EVENTS_PORT: String(events),
     MEGURI_OPERATORS_PORT: process.env.MEGURI_OPERATORS_PORT || "0",
   };
   await runToEnd(service("setup", "src/ops/setup.ts", env));
+  addPart(await startService(service("events", "src/events.ts", env)));
   addPart(await startService(service("server", "src/server.ts", env)));
   addPart(await startService(service("worker", "src/worker.ts", env)));
   say("meguri", `gRPC and Connect at ${address}, HTTP/1.1 on ${http1Port}`);

@@ -2,6 +2,7 @@
 import { expect } from "vitest";
 import { createDynamoSheetStore } from "../../../src/bulk-grants/store/sheet-store.ts";
 import { createDueHours } from "../../../src/due/runtime/due-hours.ts";
+import { createEventLog } from "../../../src/events/store/event-log.ts";
 import { createTargetOwnerCache } from "../../../src/feed/runtime/target-owner-cache.ts";
 import { createDynamoPurger } from "../../../src/feed/store/purger.ts";
 import { holdRef } from "../../../src/holds/ports/records.ts";
@@ -37,6 +38,7 @@ import { allItems } from "../fixtures/pages.ts";
 import { unpaced } from "../fixtures/unpaced.ts";
 import { patience, patiently } from "../fixtures/waiting.ts";
 import { bulkPorts, recordReports } from "../servers/bulk-ports.ts";
+import { eventPorts } from "../servers/event-ports.ts";
 import { exportPorts } from "../servers/export-ports.ts";
 import { noWorkflows } from "../servers/no-workflows.ts";
 import { noUnreadCountStreams } from "../stores/memory-store.ts";
@@ -112,6 +114,7 @@ export function startProcess(
     ...bulkPorts,
     ...exportPorts(),
     sheets: createDynamoSheetStore(clients, names),
+    ...eventPorts({ eventLog: createEventLog(clients.retrying, names("events")), clock }),
     reporter: recordReports(),
     historyMs: 90 * 24 * 3_600_000,
     background,

@@ -18,6 +18,7 @@ import { createUnreadCountStreams } from "../../../src/feed/runtime/unread-count
 import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
 import { ActService } from "../../../src/gen/meguri/acts/v1/act_service_pb.ts";
 import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import { EventService } from "../../../src/gen/meguri/events/v1/event_service_pb.ts";
 import { HoldService } from "../../../src/gen/meguri/holds/v1/hold_service_pb.ts";
 import * as notifications from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
@@ -48,6 +49,7 @@ import {
   type MemoryTables,
 } from "../stores/memory-clients.ts";
 import { type MemoryStore, memoryDeps } from "../stores/memory-store.ts";
+import { eventPorts } from "./event-ports.ts";
 import { type RecordingWorkflows, recordWorkflows } from "./recording-workflows.ts";
 
 interface TestServerOptions {
@@ -80,6 +82,7 @@ export interface Clients {
   readonly notifications: Client<typeof notifications.NotificationService>;
   readonly bulkGrants: Client<typeof BulkGrantService>;
   readonly acts: Client<typeof ActService>;
+  readonly events: Client<typeof EventService>;
   readonly clock: Client<typeof ClockService>;
   readonly health: Client<typeof Health>;
 }
@@ -248,6 +251,7 @@ export async function startMemoryServer(
       closing.abort();
       deps.unreadCounts.close();
       deps.bulkGrantStreams.close();
+      deps.eventStreams.close();
       access.close();
     },
   };
@@ -264,7 +268,9 @@ function memoryServerDeps(log: Logger): WorkerDeps & { readonly store: MemorySto
     progressOf: (bulkGrant) => progressOf(deps, bulkGrant),
   });
   const readAhead: WorkerDeps["readAhead"] = (requests) => engine.readAhead(requests);
-  return { ...deps, clock, engine, readAhead, unreadCounts, bulkGrantStreams, store };
+  const { eventLog } = deps;
+  const events = eventPorts({ eventLog, clock });
+  return { ...deps, ...events, clock, engine, readAhead, unreadCounts, bulkGrantStreams, store };
 }
 
 /** Clients of the server on a port, which call as the service `caller`. */
@@ -296,6 +302,7 @@ export function connect(
     notifications: client(notifications.NotificationService),
     bulkGrants: client(BulkGrantService),
     acts: client(ActService),
+    events: client(EventService),
     clock: client(ClockService),
     health: client(Health),
   };

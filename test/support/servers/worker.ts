@@ -52,6 +52,8 @@ export interface WorkerStack {
   startWorkerProcess(env?: Readonly<Record<string, string>>): Promise<Child>;
   /** Starts a server in a process of its own, on the ports of these variables. */
   startServerProcess(env: Readonly<Record<string, string>>): Promise<Child>;
+  /** Starts an events process of its own, on the port of these variables. */
+  startEventsProcess(env: Readonly<Record<string, string>>): Promise<Child>;
   /** Stops the workers of this process and deletes namespace and tables. */
   stop(): Promise<void>;
 }
@@ -158,6 +160,8 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
       }),
     startServerProcess: (more) =>
       startService({ name: "server", entry: "src/server.ts", env: { ...processEnv, ...more } }),
+    startEventsProcess: (more) =>
+      startService({ name: "events", entry: "src/events.ts", env: { ...processEnv, ...more } }),
     async stop() {
       store.proxy?.faults({});
       store.down(false);

@@ -64,12 +64,13 @@ export async function storePrograms({ deps, step }: Recorder): Promise<void> {
     recordMonthEnd(deps, programId, { month: 24_322, failedCount: 1 }),
   );
   const cafe = { programId: "cafe", caller: shop, deadline };
-  await step("lengthen the lifetime of another program", async () => {
+  await step("lengthen the lifetime of another program, with limits of balances", async () => {
     await createProgram(deps, {
       ...{ ...cafe, timeZone: "UTC", lifetimeMonths: 12 },
       bulkRules: { proposer: shop, rules: unattended.to.bulkRules },
     });
     await updateProgram(deps, { ...cafe, rules: { lifetimeMonths: 24 } });
+    await updateProgram(deps, { ...cafe, balanceLimits: { below: [100], above: [0, 10_000] } });
   });
 }
 

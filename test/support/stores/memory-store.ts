@@ -7,6 +7,7 @@ import type { DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
 import type { BulkGrantReport, SheetStore } from "../../../src/bulk-grants/ports/bulk-grants.ts";
 import { createDynamoSheetStore } from "../../../src/bulk-grants/store/sheet-store.ts";
 import { createDueHours } from "../../../src/due/runtime/due-hours.ts";
+import { createEventLog } from "../../../src/events/store/event-log.ts";
 import type { Purger } from "../../../src/feed/ports/reactions.ts";
 import type { UnreadCountStreams } from "../../../src/feed/ports/unread-counts.ts";
 import { createTargetOwnerCache } from "../../../src/feed/runtime/target-owner-cache.ts";
@@ -31,6 +32,7 @@ import { createTableScan } from "../../../src/store/scan.ts";
 import type { TableScan } from "../../../src/store/scans.ts";
 import { unpaced } from "../fixtures/unpaced.ts";
 import { bulkPorts, recordReports } from "../servers/bulk-ports.ts";
+import { eventPorts } from "../servers/event-ports.ts";
 import { exportPorts } from "../servers/export-ports.ts";
 import { noWorkflows } from "../servers/no-workflows.ts";
 import { createMemoryDynamo } from "./dynamo/memory-dynamo.ts";
@@ -267,6 +269,7 @@ export function memoryDeps(
       ...bulkPorts,
       ...exportPorts(),
       sheets,
+      ...eventPorts({ eventLog: createEventLog(store.client, names("events")), clock }),
       reporter,
       historyMs: 90 * 24 * 3_600_000,
       background: (work) => void work().catch(() => undefined),

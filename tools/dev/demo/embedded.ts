@@ -20,7 +20,7 @@ export const rowsPerSecond = 10;
 /** Long enough for a machine that is busy with other things. */
 const timeoutMs = 120_000;
 
-/** Starts store, Temporal, server and worker under the test clock, and connects to them. */
+/** Starts store, Temporal and all processes under the test clock, and connects to them. */
 export async function startEmbedded(say: (line: string) => void) {
   const folder = await mkdtemp(join(tmpdir(), "meguri-demo-"));
   const stops: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true })];
@@ -54,11 +54,14 @@ export async function startEmbedded(say: (line: string) => void) {
       MEGURI_HTTP1_PORT: String(http1Port),
       MEGURI_METRICS_PORT: String(metricsPort),
       MEGURI_OPERATORS_PORT: "0",
+      MEGURI_EVENTS_PORT: "0",
       MEGURI_LOG_LEVEL: "info",
       MEGURI_TEST_CLOCK: "1",
     };
     const part = (name: string) => ({ name, entry: `src/${name}.ts`, env });
     await runToEnd(part("ops/setup"));
+    const events = await startService(part("events"));
+    stops.push(events.stop);
     const server = await startService(part("server"));
     stops.push(server.stop);
     let worker: Child = await startService(part("worker"));
