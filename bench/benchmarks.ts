@@ -10,6 +10,7 @@ import { bulkUnits } from "./cases/bulk-units.ts";
 import { grantAffinity } from "./cases/client-affinity.ts";
 import { clientOverhead } from "./cases/client-overhead.ts";
 import { serverStart } from "./cases/cold-start.ts";
+import { eventsLag, eventsUnits } from "./cases/events.ts";
 import { expiryReads } from "./cases/expiry-reads.ts";
 import { forecastGrowth } from "./cases/forecast-growth.ts";
 import { grantConflicts } from "./cases/grant-conflicts.ts";
@@ -38,6 +39,7 @@ import { reservationShards } from "./cases/reservation-shards.ts";
 import { reservationStarved } from "./cases/reservation-starved.ts";
 import { reservationUnits } from "./cases/reservation-units.ts";
 import { sheetCheck } from "./cases/sheet-check.ts";
+import { subscriptionMemory } from "./cases/subscription-memory.ts";
 import { throttle } from "./cases/throttle.ts";
 import { units } from "./cases/units.ts";
 import { useProcesses } from "./cases/use-processes.ts";
@@ -91,6 +93,9 @@ export const benchmarks: readonly Benchmark[] = [
   watchUnits,
   watchMemory,
   watchReturn,
+  eventsLag,
+  eventsUnits,
+  subscriptionMemory,
   serverStart,
   grpcJs,
   clientOverhead,

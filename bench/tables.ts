@@ -226,6 +226,23 @@ export const tables: Tables = {
       of: ["watch.return"],
     },
   ],
+  events: [
+    {
+      what: "from the answer of the store to a reader of the log, p99 at 300 changes/s",
+      of: ["events.lag"],
+      in: "s",
+    },
+    {
+      what: "CPU time of the events process for a change, over that of the server for a grant",
+      of: ["events.cpu"],
+    },
+    { what: "write units of the log a change at 300 changes/s", of: ["events.write_units"] },
+    {
+      what: "resident memory of a subscription whose destination hangs, of 50",
+      of: ["events.subscriptions_memory"],
+      in: "KB",
+    },
+  ],
   trouble: [
     {
       what: "p99 of a good client during the worst attack over alone; the median attack",

@@ -1,7 +1,4 @@
 /** Measures the memory of grants that are held until their execute time. */
-import { setTimeout as sleep } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { MockActivityEnvironment } from "@temporalio/testing";
 import { createActivities } from "../../activities/index.ts";
 import type { WorkerDeps } from "../../src/hub/deps.ts";
@@ -10,6 +7,7 @@ import type { ReservationStep } from "../../src/reservations/contract/reservatio
 import { noObservers } from "../../test/support/fixtures/no-observers.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { round } from "../support/numbers.ts";
+import { residentKb } from "../support/resident.ts";
 
 const dueInMs = 600_000;
 
@@ -79,15 +77,4 @@ function fakeDeps() {
   const program = { programId: "default", timeZone: "Asia/Tokyo" };
   const programs = { get: async () => program, read: async () => program };
   return { deps: { clock, engine, programs } as unknown as WorkerDeps, clock, granted };
-}
-
-/** After garbage collections, which return what earlier work has left. */
-async function residentKb(): Promise<number> {
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
-  for (let i = 0; i < 5; i++) {
-    await sleep(500);
-    collect();
-  }
-  return Math.round(process.memoryUsage.rss() / 1_024);
 }

@@ -56,6 +56,8 @@ export function withMeteredStack<T>(
           stack.startServer({ dynamoEndpoint: proxy.endpoint, ...given }),
         startWorker: (given = {}) =>
           stack.startWorker({ dynamoEndpoint: proxy.endpoint, ...given }),
+        startEvents: (given = {}) =>
+          stack.startEvents({ dynamoEndpoint: proxy.endpoint, ...given }),
         async meter(work, isCounted = () => true) {
           proxy.capture(true);
           await work();

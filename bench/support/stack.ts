@@ -54,6 +54,7 @@ export interface Stack {
   readonly clients: Clients;
   startServer(options?: ProcessOptions): Promise<ServerProcess>;
   startWorker(options?: ProcessOptions): Promise<Process>;
+  startEvents(options?: ProcessOptions): Promise<Process>;
   /** Stops all processes in the reverse order of their start. */
   stop(): Promise<void>;
 }
@@ -107,6 +108,7 @@ export async function startStack(options: { temporal?: boolean } = {}): Promise<
         const options = { ...given, env: { MEGURI_WORKFLOW_BUNDLE: bundle, ...given.env } };
         return start(given.entry ?? "src/worker.ts", options);
       },
+      startEvents: (given = {}) => start(given.entry ?? "src/events.ts", given),
       stop,
     };
   } catch (error) {
@@ -165,6 +167,7 @@ const environment = (dynamo: string, temporal = "127.0.0.1:9") => ({
   MEGURI_HTTP1_PORT: "0",
   MEGURI_METRICS_PORT: "0",
   MEGURI_OPERATORS_PORT: "0",
+  MEGURI_EVENTS_PORT: "0",
   MEGURI_DRAIN_SECONDS: "2",
   AWS_REGION: "local",
 });
