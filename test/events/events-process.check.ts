@@ -1,6 +1,6 @@
 /** Tests of the events process on the streams of DynamoDB Local: killed, overtaken and drained. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { createEventLog } from "../../src/events/store/event-log.ts";
 import { localTableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { createTables } from "../../src/ops/tables/manage-tables.ts";
@@ -11,23 +11,26 @@ import { asService } from "../../src/platform/words/caller.ts";
 import { changeRecord } from "../../src/platform/work/change-record.ts";
 import { grantPoints } from "../../src/points/use-cases/commands.ts";
 import { createProgram } from "../../src/points/use-cases/programs/commands.ts";
+import { type DynamoDbLocal, startDynamoDbLocal } from "../../tools/dev/stack/dynamodb-local.ts";
 import { startService } from "../../tools/dev/stack/service.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startProcess } from "../support/models/fault-workload.ts";
-import { deleteTables } from "../support/stores/delete-tables.ts";
 
 const prefix = `events-${randomUUID().slice(0, 8)}-`;
 const names = tableName(prefix);
+let dynamoDbLocal: DynamoDbLocal;
 let clients: Clients;
 
 beforeAll(async () => {
-  clients = createClients({ endpoint: inject("dynamodbEndpoint"), region: "local" });
+  // Of its own: there a read of any stream takes as long as there are changes in all streams.
+  dynamoDbLocal = await startDynamoDbLocal();
+  clients = createClients({ endpoint: dynamoDbLocal.endpoint, region: "local" });
   await createTables(clients.retrying, localTableDefinitions(names));
 });
 
 afterAll(async () => {
-  await deleteTables(clients.retrying, names);
   clients.close();
+  await dynamoDbLocal.stop();
 });
 
 const startEvents = () =>
@@ -35,7 +38,7 @@ const startEvents = () =>
     name: "events",
     entry: "src/events.ts",
     env: {
-      MEGURI_DYNAMODB_ENDPOINT: inject("dynamodbEndpoint"),
+      MEGURI_DYNAMODB_ENDPOINT: dynamoDbLocal.endpoint,
       MEGURI_TABLE_PREFIX: prefix,
       MEGURI_EVENTS_PORT: "0",
       MEGURI_DRAIN_SECONDS: "10",
@@ -44,7 +47,7 @@ const startEvents = () =>
   });
 
 test("each grant is in the log once and in order, whichever process is killed", async () => {
-  const { deps, close } = startProcess(inject("dynamodbEndpoint"), names);
+  const { deps, close } = startProcess(dynamoDbLocal.endpoint, names);
   await changeRecord(deps, { ref: installationRef }, (found) => found ?? { id: randomUUID() });
   const caller = asService("shop");
   await createProgram(deps, {

@@ -2,7 +2,7 @@
  * Shows on the real streams of DynamoDB Local that whoever reads or gets events has everything,
  * once and in order, while the processes that make them are killed and lose their lease.
  */
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { inGroups } from "../../tools/chaos/wrong.ts";
 import { type EventsStack, startEventsStack } from "../support/events/events-stack.ts";
 import { playKills } from "../support/events/play.ts";
@@ -11,7 +11,7 @@ const seed = 20_261_129;
 let stack: EventsStack;
 
 beforeAll(async () => {
-  stack = await startEventsStack(inject("dynamodbEndpoint"), seed);
+  stack = await startEventsStack(seed);
 });
 
 afterAll(() => stack.stop());

@@ -2,7 +2,7 @@
  * Shows on the streams of DynamoDB Local that an outage loses nothing in which the streams lose all
  * that nobody has read: the gaps are found, and closed from the tables.
  */
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { streamedTables } from "../../src/events/ports/changes.ts";
 import { inGroups } from "../../tools/chaos/wrong.ts";
 import { type EventsStack, startEventsStack } from "../support/events/events-stack.ts";
@@ -13,7 +13,7 @@ const seed = 20_261_130;
 let stack: EventsStack;
 
 beforeAll(async () => {
-  stack = await startEventsStack(inject("dynamodbEndpoint"), seed, { hasOrderedGaps: false });
+  stack = await startEventsStack(seed, { hasOrderedGaps: false });
 });
 
 afterAll(() => stack.stop());

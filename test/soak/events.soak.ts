@@ -3,7 +3,7 @@
  * every few seconds and lose their lease. Then the copies of a consumer that crashes, and of a
  * receiver of webhooks that fails, equal the tables: nothing is missing, doubled or out of order.
  */
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { inGroups } from "../../tools/chaos/wrong.ts";
 import { type EventsStack, startEventsStack } from "../support/events/events-stack.ts";
 import { playKills } from "../support/events/play.ts";
@@ -16,7 +16,7 @@ const kills = inForm({ short: 3, long: 60 });
 let stack: EventsStack;
 
 beforeAll(async () => {
-  stack = await startEventsStack(inject("dynamodbEndpoint"), seed);
+  stack = await startEventsStack(seed);
 });
 
 afterAll(() => stack.stop());

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { installationRef } from "../../../src/platform/ports/records.ts";
 import { changeRecord } from "../../../src/platform/work/change-record.ts";
 import { type Observer, type Process, startProcess } from "../../../tools/chaos/processes.ts";
+import { startDynamoDbLocal } from "../../../tools/dev/stack/dynamodb-local.ts";
 import { findPorts } from "../../../tools/dev/stack/free-port.ts";
 import { startService } from "../../../tools/dev/stack/service.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
@@ -54,16 +55,18 @@ export interface EventsStack {
 const crashShare = 0.1;
 
 /**
- * Starts the server, with its tables. `dynamoEndpoint` is that of a real DynamoDB Local. `pushed`
- * says what the copy of the receiver may expect of gaps.
+ * Starts the server, on a DynamoDB Local of its own: there a read of any stream takes as long as
+ * there are changes in all streams. `pushed` says what the copy of the receiver may expect of gaps.
  */
 export async function startEventsStack(
-  dynamoEndpoint: string,
   seed: number,
   pushed: ConstructorParameters<typeof EventCopy>[0] = {},
 ): Promise<EventsStack> {
   const folder = await mkdtemp(join(tmpdir(), "meguri-events-"));
-  const server = await startServer({ dynamoEndpoint, testClock: false });
+  const dynamoDbLocal = await startDynamoDbLocal();
+  const { endpoint } = dynamoDbLocal;
+  const tablesOn = { dynamoEndpoint: endpoint, dynamoDbLocal: endpoint };
+  const server = await startServer({ ...tablesOn, testClock: false });
   await changeRecord(server.deps, { ref: installationRef }, (found) => found ?? newInstallation());
   const surprises = new Set<string>();
   const copies = { read: new EventCopy(), printed: new EventCopy(), pushed: new EventCopy(pushed) };
@@ -86,7 +89,7 @@ export async function startEventsStack(
 
   async function startOne(name: string): Promise<EventsProcess> {
     const [port] = await findPorts(0);
-    const proxy = await startDynamoProxy({ upstream: dynamoEndpoint });
+    const proxy = await startDynamoProxy({ upstream: endpoint });
     const env = {
       MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint,
       MEGURI_TABLE_PREFIX: server.config.tablePrefix,
@@ -131,6 +134,7 @@ export async function startEventsStack(
       await Promise.all(processes.map(({ proxy }) => proxy.stop()));
       await receiver.stop();
       await server.stop();
+      await dynamoDbLocal.stop();
       await rm(folder, { recursive: true });
     },
   };

@@ -62,6 +62,8 @@ interface TestServerOptions {
    * run's own (`inject("dynamodbEndpoint")`), or a proxy in front of it.
    */
   readonly dynamoEndpoint?: string;
+  /** The DynamoDB Local behind `dynamoEndpoint`, if it is not the run's own. */
+  readonly dynamoDbLocal?: string;
   /** The tables of another server, which must still run. By default it has its own. */
   readonly tablePrefix?: string;
   /** Variables of the environment for `readConfig`, in addition or instead. */
@@ -150,7 +152,10 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const { port, http1Port, operatorsPort } = await server.listen();
   const dynamo =
     memory?.connect() ??
-    createClients({ endpoint: inject("dynamodbEndpoint"), region: config.region });
+    createClients({
+      endpoint: options.dynamoDbLocal ?? inject("dynamodbEndpoint"),
+      region: config.region,
+    });
   const table = tableName(config.tablePrefix);
   const sessions = new Http2SessionManager(`http://127.0.0.1:${port}`);
   const clientsOf = (caller: string | undefined) => connect(sessions, port, caller);

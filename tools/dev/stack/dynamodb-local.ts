@@ -32,7 +32,7 @@ type DynamoDbLocalOptions = {
   readonly onProgress?: Progress;
 };
 
-type DynamoDbLocal = {
+export type DynamoDbLocal = {
   /** `http://127.0.0.1:<port>`; accepts any credentials and region, for the same tables. */
   readonly endpoint: string;
   readonly port: number;
