@@ -10,6 +10,7 @@ import { asService } from "../../src/platform/words/caller.ts";
 import { changeRecord } from "../../src/platform/work/change-record.ts";
 import { grantPoints } from "../../src/points/use-cases/commands.ts";
 import type { Child } from "../../tools/dev/stack/child.ts";
+import { type DynamoDbLocal, startDynamoDbLocal } from "../../tools/dev/stack/dynamodb-local.ts";
 import { findPorts } from "../../tools/dev/stack/free-port.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWebHook, type WebHook } from "../support/fixtures/web-hook.ts";
@@ -18,6 +19,7 @@ import { type Prometheus, startPrometheus } from "../support/servers/prometheus.
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 import { replaceStream } from "../support/streams/replace-stream.ts";
 
+let dynamoDbLocal: DynamoDbLocal | undefined;
 let stack: WorkerStack;
 let folder: string;
 let prometheus: Prometheus;
@@ -27,7 +29,10 @@ let env: Record<string, string>;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "meguri-event-alerts-"));
   hook = await startWebHook(folder);
-  stack = await startWorkerStack({ store: "proxied dynamodb", worker: false });
+  // Of its own: there a read of any stream takes as long as there are changes in all streams.
+  dynamoDbLocal = await startDynamoDbLocal();
+  const onIt = { MEGURI_DYNAMODB_ENDPOINT: dynamoDbLocal.endpoint };
+  stack = await startWorkerStack({ store: "proxied dynamodb", worker: false, env: onIt });
   await changeRecord(stack.deps, { ref: installationRef }, () => ({ id: randomUUID() }));
   const [port] = await findPorts(0);
   env = { MEGURI_EVENTS_PORT: String(port), MEGURI_EVENT_SUBSCRIPTIONS: hook.subscriptions };
@@ -38,6 +43,7 @@ afterAll(async () => {
   await prometheus?.stop();
   await events?.stop();
   await stack?.stop();
+  await dynamoDbLocal?.stop();
   hook?.close();
   await rm(folder, { recursive: true });
 });

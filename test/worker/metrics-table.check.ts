@@ -12,6 +12,7 @@ import { changeRecord } from "../../src/platform/work/change-record.ts";
 import { reconcileId } from "../../src/reservations/contract/reconciler.ts";
 import { pauseProgramReservations } from "../../src/reservations/use-cases/pause.ts";
 import type { Child } from "../../tools/dev/stack/child.ts";
+import { type DynamoDbLocal, startDynamoDbLocal } from "../../tools/dev/stack/dynamodb-local.ts";
 import { findPorts } from "../../tools/dev/stack/free-port.ts";
 import { approve, comesTo, submit, usersOf } from "../support/fixtures/bulk-grants.ts";
 import { isListed } from "../support/fixtures/operators.ts";
@@ -23,6 +24,7 @@ import { readPage } from "../support/servers/operators.ts";
 import { promtool } from "../support/servers/promtool.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
+let dynamoDbLocal: DynamoDbLocal | undefined;
 let stack: WorkerStack;
 let server: Child;
 let worker: Child;
@@ -33,7 +35,10 @@ let folder: string;
 let hook: WebHook;
 let events: Child;
 beforeAll(async () => {
-  stack = await startWorkerStack({ store: "proxied dynamodb", worker: false });
+  // Of its own: there a read of any stream takes as long as there are changes in all streams.
+  dynamoDbLocal = await startDynamoDbLocal();
+  const onIt = { MEGURI_DYNAMODB_ENDPOINT: dynamoDbLocal.endpoint };
+  stack = await startWorkerStack({ store: "proxied dynamodb", worker: false, env: onIt });
   const ports = await findPorts(0, 0, 0, 0, 0);
   [operatorsPort, metricsPort, , , eventsPort] = ports;
   folder = await mkdtemp(join(tmpdir(), "meguri-metrics-"));
@@ -58,6 +63,7 @@ afterAll(async () => {
   await server?.stop();
   await events?.stop();
   await stack?.stop();
+  await dynamoDbLocal?.stop();
   hook?.close();
   await rm(folder, { recursive: true });
 });
