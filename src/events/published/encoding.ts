@@ -4,6 +4,8 @@ import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { type Event, EventSchema } from "../../gen/meguri/events/v1/event_pb.ts";
 
+const sizes = new WeakMap<Event, number>();
+
 export function encodeEvents(events: readonly Event[]): Uint8Array {
   const writer = new BinaryWriter();
   for (const event of events) writer.bytes(toBinary(EventSchema, event));
@@ -13,13 +15,16 @@ export function encodeEvents(events: readonly Event[]): Uint8Array {
 export function decodeEvents(bytes: Uint8Array): Event[] {
   const reader = new BinaryReader(inflateRawSync(bytes));
   const events: Event[] = [];
-  while (reader.pos < reader.len) events.push(fromBinary(EventSchema, reader.bytes()));
+  while (reader.pos < reader.len) {
+    const encoded = reader.bytes();
+    const event = fromBinary(EventSchema, encoded);
+    sizes.set(event, encoded.length);
+    events.push(event);
+  }
   return events;
 }
 
-const sizes = new WeakMap<Event, number>();
-
-/** The bytes of an event in the log before they are compressed. They are counted once. */
+/** The bytes of an event in the log before they are compressed, which are counted once. */
 export function encodedSize(event: Event): number {
   const size = sizes.get(event) ?? toBinary(EventSchema, event).length;
   sizes.set(event, size);
