@@ -155,7 +155,7 @@ function createTail({ get, query }: Items) {
 
 type Tail = ReturnType<typeof createTail>;
 
-function createReader({ get, query }: Items, tail: Tail): EventLogReader {
+function createReader({ query }: Items, tail: Tail): EventLogReader {
   return {
     tail: tail.find,
     async read(number, limit) {
@@ -183,7 +183,12 @@ function createReader({ get, query }: Items, tail: Tail): EventLogReader {
       let [low, high] = [1, end.number + 1];
       while (low < high) {
         const middle = Math.floor((low + high) / 2);
-        const item = await get(keyOf(end.logId, middle));
+        const { pk, sk } = keyOf(end.logId, middle);
+        const [item] = await query({
+          KeyConditionExpression: "pk = :pk AND sk = :sk",
+          ExpressionAttributeValues: { ":pk": pk, ":sk": sk },
+          ProjectionExpression: "t",
+        });
         // What does not exist was deleted, or skipped behind deleted ones.
         const isBefore: boolean = item === undefined || num(item, "t") < from;
         if (isBefore) low = middle + 1;
