@@ -1,6 +1,6 @@
 /** The changes of the store, as the streams of its tables tell them. */
-import type { Records, Ref } from "../../platform/ports/records.ts";
 import type { Instant } from "../../platform/words/month.ts";
+import type { Change, ChangedRecord, LostChanges } from "../rules/change-event.ts";
 
 /** The tables whose streams are read. */
 export const streamedTables = [
@@ -13,41 +13,17 @@ export const streamedTables = [
 
 export type StreamedTable = (typeof streamedTables)[number];
 
-/** The kinds of records whose changes are events. Those of all other kinds are left out. */
-export type StreamedKind =
-  | "program"
-  | "entry"
-  | "reservation"
-  | "hold"
-  | "bulkGrant"
-  | "target"
-  | "unreadGroup"
-  | "readGroup";
-
 /** A record as the store had it. */
-export type StoredRecord = {
-  readonly [K in StreamedKind]: Ref<K> & {
-    readonly kind: K;
-    readonly value: Records[K];
-    readonly version: number;
-  };
-}[StreamedKind];
+export type StoredRecord = ChangedRecord;
 
-/** One change of one item. Packed entries of a ledger share an item. */
-export interface StoredChange {
+/** The kinds of records whose changes are events. Those of all other kinds are left out. */
+export type StreamedKind = StoredRecord["kind"];
+
+/** One change of one item, as a stream tells it. */
+export interface StoredChange extends Change {
   readonly table: StreamedTable;
-  /** When the store made the change, to the second. */
-  readonly time: Instant;
   /** Its place in the shard; absent for what is no change of a stream. */
   readonly sequence?: string | undefined;
-  /** The records before the change; empty for a new item. */
-  readonly before: readonly StoredRecord[];
-  /** The records after the change; empty for a deleted item. */
-  readonly after: readonly StoredRecord[];
-  /** Whether the store has deleted the item because its time to live had passed. */
-  readonly isExpiry: boolean;
-  /** The keys of an item that cannot be decoded, with a blank between them. */
-  readonly unreadable?: string | undefined;
 }
 
 /** How far one shard of a stream has been read. */
@@ -70,12 +46,8 @@ export interface ShardPosition {
 export type ShardPositions = Readonly<Record<string, ShardPosition>>;
 
 /** Changes that the stream of a table has lost before they were read. */
-export interface Gap {
+export interface Gap extends LostChanges {
   readonly table: StreamedTable;
-  /** The changes from here on may be missing. */
-  readonly startTime: Instant;
-  /** The changes before this instant may be missing. */
-  readonly endTime: Instant;
 }
 
 /** What a reader of streams hands over, in order for each shard. */

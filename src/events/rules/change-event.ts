@@ -35,22 +35,27 @@ export type ChangedRecord = {
   readonly [K in keyof ChangingRecords]: RecordOf<K>;
 }[keyof ChangingRecords];
 
-/** One change of one item, which may have several records. */
+/** One change of one item. Packed entries of a ledger share an item. */
 export interface Change {
   readonly table: string;
+  /** When the store made the change, to the second. */
   readonly time: Instant;
+  /** The records before the change; empty for a new item. */
   readonly before: readonly ChangedRecord[];
+  /** The records after the change; empty for a deleted item. */
   readonly after: readonly ChangedRecord[];
   /** Whether the store has deleted the item because its time to live had passed. */
   readonly isExpiry: boolean;
-  /** The keys of an item that cannot be decoded. */
+  /** The keys of an item that cannot be decoded, with a blank between them. */
   readonly unreadable?: string | undefined;
 }
 
 /** Changes of a table that were lost before they were read. */
 export interface LostChanges {
   readonly table: string;
+  /** The changes from here on may be missing. */
   readonly startTime: Instant;
+  /** The changes before this instant may be missing. */
   readonly endTime: Instant;
 }
 
