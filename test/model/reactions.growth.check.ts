@@ -1,6 +1,6 @@
 /** Tests that a like of a target with many likes costs as much as with a few. */
 import { randomUUID } from "node:crypto";
-import { BatchWriteItemCommand, ScanCommand } from "@aws-sdk/client-dynamodb";
+import { ScanCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { type Item, tableModel } from "../../bench/capacity.ts";
 import { createMeter, type Meter } from "../../bench/meter.ts";
@@ -15,13 +15,13 @@ import { localTableDefinitions, tableDefinitions } from "../../src/ops/tables/de
 import { createTables } from "../../src/ops/tables/manage-tables.ts";
 import { type Clients, createClients } from "../../src/platform/dynamodb/sdk/client.ts";
 import { itemSize } from "../../src/platform/dynamodb/sdk/item-size.ts";
-import { type Table, tableName } from "../../src/platform/dynamodb/tables.ts";
-import { inBatches } from "../../src/platform/ports/pages.ts";
+import { tableName } from "../../src/platform/dynamodb/tables.ts";
 import type { Kind, Records, Ref } from "../../src/platform/ports/records.ts";
 import { codecOf, toItem } from "../../src/store/codecs.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 import { type Process, startProcess } from "../support/models/fault-workload.ts";
 import { inForm } from "../support/soak.ts";
+import { putItems } from "../support/stores/copy-table.ts";
 import { deleteTables } from "../support/stores/delete-tables.ts";
 
 const kind = "like";
@@ -85,11 +85,11 @@ async function liked(name: string, count: number): Promise<string> {
   };
   const counts = { version: count, notificationCount: 1, actorCount: count };
   const inbox = { ...emptyInbox, ...counts, unseen: [count] };
-  await write("reactions", [
+  await putItems(clients.retrying, names("reactions"), [
     ...records,
     item(targetRef(target), { ...registered, counts: { [kind]: count } }, count + 1),
   ]);
-  await write("notifications", [
+  await putItems(clients.retrying, names("notifications"), [
     item(inboxRef(ownerId), inbox, count),
     item(unreadGroupRef(ownerId, target, kind), group, count),
   ]);
@@ -100,20 +100,6 @@ function item<K extends Kind>(ref: Ref<K>, value: Records[K], version: number): 
   const whole = toItem(ref, value, version);
   expect(itemSize(whole), codecOf(ref.kind).table).toBeLessThan(1_024);
   return whole;
-}
-
-/** Writes items without the service, in requests of the largest size. */
-async function write(table: Table, items: readonly Item[]): Promise<void> {
-  const batches = inBatches(items, 25);
-  const writer = async () => {
-    for (let batch = batches.pop(); batch; batch = batches.pop()) {
-      const requests = batch.map((Item) => ({ PutRequest: { Item } }));
-      const command = new BatchWriteItemCommand({ RequestItems: { [names(table)]: requests } });
-      const { UnprocessedItems = {} } = await clients.retrying.send(command);
-      expect(UnprocessedItems).toEqual({});
-    }
-  };
-  await Promise.all(Array.from({ length: 8 }, writer));
 }
 
 /** The cost of a call to a process with an empty cache. */
