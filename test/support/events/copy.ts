@@ -72,6 +72,9 @@ export class EventCopy {
   /** The ids of all events that have come. */
   ids = (): ReadonlySet<string> => new Set(this.#firsts.keys());
 
+  /** The tables with a gap that has been found and not been closed. */
+  openGaps = (): readonly string[] => [...this.#gaps.keys()];
+
   /** Takes the next event. */
   add(event: Event): void {
     const fault = (what: string) => this.faults.push(`${event.id}: ${what}`);

@@ -189,7 +189,8 @@ async function awaitProgress(
 
 /**
  * Changes each table, and waits until the consumer has the events. The stream of a table of
- * DynamoDB Local has one shard at a time, so whoever has the event of the mark has all before it.
+ * DynamoDB Local has one shard at a time, so whoever has the event of the mark has all before it,
+ * once no gap is open, which may have told the mark before other changes.
  */
 async function mark(stack: EventsStack, id: string): Promise<void> {
   const { deps } = stack.server;
@@ -219,5 +220,6 @@ const awaitMark = ({ copies, surprises }: EventsStack, id: string): Promise<void
     ];
     const missing = wanted.filter((start) => !names.some((name) => name.startsWith(start)));
     const reactions = records.get(`target mark/${id}`)?.number === 2 ? [] : ["the reaction"];
-    return { missing: [...missing, ...reactions], events: counts.events };
+    const gaps = copies.read.openGaps().map((table) => `the end of the gap of ${table}`);
+    return { missing: [...missing, ...reactions, ...gaps], events: counts.events };
   });
