@@ -32,7 +32,12 @@ const value = { value: "x" };
 type Script = readonly (StreamEvent<string> | Error)[];
 
 /** Follows scripted streams. `signals` are those by which each of them is ended. */
-function follow(streams: readonly Script[], signal?: AbortSignal, returnMs?: number) {
+function follow(
+  streams: readonly Script[],
+  signal?: AbortSignal,
+  returnMs?: number,
+  onBroken?: (error: ConnectError) => void,
+) {
   const left = [...streams];
   const signals: AbortSignal[] = [];
   async function* open(ending: AbortSignal): AsyncGenerator<StreamEvent<string>> {
@@ -42,7 +47,8 @@ function follow(streams: readonly Script[], signal?: AbortSignal, returnMs?: num
       yield event;
     }
   }
-  return { values: reopen(signal ? { signal } : {}, open, returnMs), signals };
+  const options = { ...(signal && { signal }), ...(onBroken && { onBroken }) };
+  return { values: reopen(options, open, returnMs), signals };
 }
 
 /** Reads all values. Returns the error that ends them. */
@@ -104,4 +110,23 @@ test("the caller's signal ends the stream, and a wait between two streams", asyn
   await expect(between.values.next()).rejects.toMatchObject({ code: Code.Canceled });
   expect(between.signals).toHaveLength(1);
   expect(delays).toEqual([]);
+});
+
+test("of failures one after another the first is reported, and may end the values", async () => {
+  const reported: unknown[] = [];
+  const streams = [
+    [value, broken],
+    [broken],
+    [value],
+    [slow],
+    [{ isKnown: true }, broken],
+  ] as const;
+  const values = follow(streams, undefined, undefined, (error) => reported.push(error)).values;
+  expect(await readAll(values)).toBeUndefined();
+  expect(reported).toEqual([broken, slow, broken]);
+  const ended = follow([[broken], [value]], undefined, undefined, () => {
+    throw refusal;
+  });
+  expect(await readAll(ended.values)).toBe(refusal);
+  expect(ended.signals).toHaveLength(1);
 });

@@ -14,7 +14,7 @@ import {
 } from "@meguri/client/bulk-grants";
 import { EventOrigin } from "@meguri/client/points";
 import { aboutBulkGrant, reportSubmission, warningLines } from "./bulk-text.ts";
-import { createBar, follow } from "./bulk-watch.ts";
+import { createBar, followToEnd } from "./bulk-watch.ts";
 import { runs } from "./command.ts";
 import { UsageError } from "./errors.ts";
 import { type Io, write } from "./io.ts";
@@ -113,7 +113,7 @@ export const submit = runs(HeaderSchema, {
     );
     if (answer.reading) await session.out.note(printable(answer.reading.text));
     const isSubmitted = await reportSubmission(session, answer);
-    if (wait && isSubmitted) await follow(session, header);
+    if (wait && isSubmitted) await followToEnd(session, header, true);
   },
 });
 

@@ -1,5 +1,6 @@
 /** Follows a bulk grant to its end: the command that does so, and the wait of a submission. */
 import { timestampNow } from "@bufbuild/protobuf/wkt";
+import type { WatchOptions } from "@meguri/client";
 import {
   BulkGrant_State as State,
   type WatchBulkGrantResponse_Update as Update,
@@ -11,6 +12,7 @@ import { aboutBulkGrant, detailsOf, stateText } from "./bulk-text.ts";
 import { singly } from "./calls.ts";
 import { runs } from "./command.ts";
 import { exitCodes } from "./exit-codes.ts";
+import { follow } from "./follow.ts";
 import type { Io } from "./io.ts";
 import { bulkGrant, program } from "./options.ts";
 import { type Columns, nounFor } from "./output.ts";
@@ -25,15 +27,16 @@ export const watch = runs(WatchBulkGrantRequestSchema, {
     "otherwise.",
   takes: [bulkGrant, program],
   examples: ["meguri bulk watch spring && echo all granted"],
-  run: follow,
+  run: (session, request) => followToEnd(session, request),
 });
 
 /** Shows the progress until nothing more is done, and sets the exit code. */
-export async function follow(
+export async function followToEnd(
   session: Session,
   { programId, bulkGrantId }: { readonly programId: string; readonly bulkGrantId: string },
+  hasAnswered = false,
 ): Promise<void> {
-  const { meguri, out, io, call } = session;
+  const { out, io } = session;
   const rateOf = createRowRate();
   let rate: RowRate = {};
   let last: Update | undefined;
@@ -43,7 +46,9 @@ export async function follow(
   };
   const bar = out.isTerminal ? startBar(io) : undefined;
   async function* updates(): AsyncGenerator<Update> {
-    for await (const update of meguri.watchBulkGrant({ programId, bulkGrantId }, call)) {
+    const watched = { programId, bulkGrantId };
+    const watch = (options: WatchOptions) => session.meguri.watchBulkGrant(watched, options);
+    for await (const update of follow(session, watch, hasAnswered)) {
       const isNewState = last?.bulkGrant?.state !== update.bulkGrant?.state;
       last = update;
       rate = rateOf(rowsDone(update), rowsToGrant(update), performance.now());

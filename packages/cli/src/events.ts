@@ -16,6 +16,7 @@ import { InvalidArgumentError } from "commander";
 import { send } from "./calls.ts";
 import { type Commands, runs } from "./command.ts";
 import { UsageError } from "./errors.ts";
+import { follow } from "./follow.ts";
 import { write } from "./io.ts";
 import { pastTimeFormat, program, readDuration, readTime } from "./options.ts";
 import type { Session } from "./session.ts";
@@ -83,7 +84,7 @@ export const events: Commands = {
       if (request.cursor !== "") request.startTime = undefined;
       try {
         if (values.follow === false) await toEnd(session, request, file);
-        else await follow(session, request, file);
+        else await tail(session, request, file);
       } catch (error) {
         if (reasonOf(error) === "CURSOR_EXPIRED" && name !== undefined) {
           const since = metadataOf(error).oldest_time;
@@ -99,19 +100,18 @@ export const events: Commands = {
  * Prints events until Ctrl-C, which ends it as it should. The first call does not try for ever, so
  * that a person hears of a server that is not there.
  */
-async function follow(
-  session: Session,
-  request: ReadEventsRequest,
-  file: CursorFile,
-): Promise<void> {
+async function tail(session: Session, request: ReadEventsRequest, file: CursorFile): Promise<void> {
   const { programId, allPrograms, types, include } = request;
   try {
     const { cursor } = await printPage(session, request, file);
     const asked = { programId, allPrograms, types, include, cursor };
     const followed: FollowedEvents = { ...asked, save: file.save };
-    for await (const event of session.meguri.events.follow(followed, session.call)) {
-      await print(session, [event]);
-    }
+    const events = follow(
+      session,
+      (options) => session.meguri.events.follow(followed, options),
+      true,
+    );
+    for await (const event of events) await print(session, [event]);
   } catch (error) {
     if (!session.io.signal.aborted) throw error;
   }
@@ -135,7 +135,9 @@ async function printPage(
   request: ReadEventsRequest,
   file: CursorFile,
 ): Promise<ReadEventsResponse> {
-  const page = await send(session, EventService.method.readEvents, { ...request, pageSize });
+  // A call that does not wait for events has the time of all other calls.
+  const inTime = { ...session, call: { ...session.call, timeoutMs: session.connection.timeoutMs } };
+  const page = await send(inTime, EventService.method.readEvents, { ...request, pageSize });
   await print(session, page.events);
   await file.save(page.cursor);
   return page;

@@ -17,6 +17,7 @@ import { type Actor, ReactionService } from "@meguri/client/reactions";
 import { answersOf, send, singly } from "./calls.ts";
 import { type Commands, lists, runs, says, shows } from "./command.ts";
 import { columnsOf, targetText } from "./fields.ts";
+import { follow } from "./follow.ts";
 import { cause, eventId, regroupAfter, targetHelp } from "./options.ts";
 import { line } from "./output.ts";
 import type { Session } from "./session.ts";
@@ -141,9 +142,11 @@ export const feed: Commands = {
     ...listOfNotifications,
     run(session, request, values) {
       if (!values.watch) return listOfNotifications.run(session, request, values);
-      const { meguri, out, call } = session;
-      const counts = meguri.watchUnreadCounts([{ ownerId: request.ownerId }], call);
-      return out.list(UpdateSchema, singly(counts), countColumns);
+      const watches = [{ ownerId: request.ownerId }];
+      const counts = follow(session, (options) =>
+        session.meguri.watchUnreadCounts(watches, options),
+      );
+      return session.out.list(UpdateSchema, singly(counts), countColumns);
     },
   }),
 

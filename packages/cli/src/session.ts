@@ -20,7 +20,10 @@ export interface Session {
   readonly out: Output;
   readonly io: Io;
   /** How the client is connected. */
-  readonly connection: MeguriOptions & { readonly url: readonly string[] };
+  readonly connection: MeguriOptions & {
+    readonly url: readonly string[];
+    readonly timeoutMs: number;
+  };
   /** Ends calls when the command is interrupted. */
   readonly call: CallOptions & { readonly signal: AbortSignal };
   /** The exit code of the command unless it throws. */

@@ -6,6 +6,11 @@ import { backoffMs, verdictOn } from "./retry-policy.ts";
 export interface WatchOptions {
   /** Ends the watch: its loop throws a ConnectError with the code Canceled. */
   readonly signal?: AbortSignal;
+  /**
+   * Called when a stream or call has failed that is tried again, once until the next answer. What
+   * it throws ends the watch.
+   */
+  readonly onBroken?: (error: ConnectError) => void;
 }
 
 /**
@@ -26,11 +31,12 @@ export type StreamEvent<T> =
  * CANCELED after the signal's abort.
  */
 export async function* reopen<T>(
-  { signal }: WatchOptions,
+  { signal, onBroken }: WatchOptions,
   open: (signal: AbortSignal) => AsyncIterable<StreamEvent<T>>,
   returnMs = 0,
 ): AsyncGenerator<T, void> {
   let failures = 0;
+  let isReported = false;
   for (;;) {
     // Connect does not end a stream whose loop is left, so the stream has a signal of its own.
     const stream = new AbortController();
@@ -41,6 +47,7 @@ export async function* reopen<T>(
       const all = signal ? AbortSignal.any([signal, stream.signal]) : stream.signal;
       for await (const event of open(all)) {
         failures = 0;
+        isReported = false;
         hasEvents = true;
         if ("isLast" in event) return;
         if ("value" in event) yield event.value;
@@ -53,6 +60,8 @@ export async function* reopen<T>(
       if (hasEvents && error.code === Code.Unauthenticated) continue;
       const verdict = verdictOn(error);
       if (verdict.retry === "never") throw error;
+      if (!isReported) onBroken?.(error);
+      isReported = true;
       waitMs = verdict.leastMs + breakMs();
     } finally {
       stream.abort();
