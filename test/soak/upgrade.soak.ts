@@ -1,6 +1,7 @@
 /**
  * Upgrades the previous version to this one under calls, and goes back: no call fails, and nothing
- * is lost, late or doubled.
+ * is lost, late or doubled. Then it upgrades again, and the events tell all that both versions have
+ * stored. While the previous version has no events process, that of this one stops on the way back.
  */
 import { join } from "node:path";
 import { createMeguri, type Meguri } from "@meguri/client";
@@ -9,6 +10,7 @@ import { defaultProgramId } from "../../src/platform/words/program-ids.ts";
 import { reservationWorkflowId } from "../../src/reservations/contract/reservations.ts";
 import { previousCommit } from "../../tools/dev/releases.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
+import { checkEvents } from "../support/upgrade/events.ts";
 import { type Fleet, startFleet } from "../support/upgrade/fleet.ts";
 import { callLikes, checkLikes } from "../support/upgrade/likes.ts";
 import { callPoints, checkPoints } from "../support/upgrade/points.ts";
@@ -90,6 +92,7 @@ function callAll({ both, approver }: Clients, onRunning: () => void, isOver: () 
 /** Upgrades, wakes some reservations that sleep, goes back, and wakes others. */
 async function upgradeAndGoBack({ both: [client, oldClient] }: Clients, sleepers: Reserved[]) {
   await fleet.setUp(present);
+  await fleet.replaceEvents(present);
   await fleet.replaceWorkers(present);
   await fleet.replaceServers(present);
   const woken = await Promise.all(
@@ -104,6 +107,7 @@ async function upgradeAndGoBack({ both: [client, oldClient] }: Clients, sleepers
 
   await fleet.replaceServers(previous);
   await fleet.replaceWorkers(previous);
+  await fleet.replaceEvents(previous);
   await fleet.setUp(previous);
   const later = await Promise.all([
     ...sleepers.slice(first, second).map((sleeper) => moveReservation(client, sleeper)),
@@ -113,7 +117,7 @@ async function upgradeAndGoBack({ both: [client, oldClient] }: Clients, sleepers
   return [...woken, ...later];
 }
 
-test("servers and workers are replaced and come back, and no call fails", async () => {
+test("all processes are replaced and come back, and no call fails", async () => {
   const clients = await connect();
   const [client] = clients.both;
   const sleepers = await createSleepers(client, cancelled);
@@ -143,5 +147,10 @@ test("servers and workers are replaced and come back, and no call fails", async 
   // Runs went on with the other version, and came back.
   expect(await buildsOf(runOf(0))).toEqual(["previous", "present"]);
   expect(await buildsOf(runOf(first))).toEqual(["previous", "present", "previous"]);
+
+  await fleet.setUp(present);
+  await fleet.replaceEvents(present);
+  await fleet.replaceServers(present);
+  await checkEvents(client, fleet);
   for (const each of [...clients.both, clients.approver]) each.close();
 });

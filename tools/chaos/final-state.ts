@@ -9,12 +9,15 @@ import { programRef } from "../../src/points/ports/records.ts";
 import { getBalance } from "../../src/points/use-cases/queries.ts";
 import { verifyAccount } from "../../src/points/use-cases/verify.ts";
 import { reservationRef } from "../../src/reservations/ports/records.ts";
+import type { EventCopy } from "../../test/support/events/copy.ts";
+import { readTables } from "../../test/support/events/tables.ts";
 import { allItems } from "../../test/support/fixtures/pages.ts";
 import { eventually } from "../../test/support/fixtures/waiting.ts";
 import { holdsOf, ledgerOf } from "../../test/support/models/fault-workload.ts";
-import type { Server } from "./calls.ts";
+import { wrongEvents } from "./checks/events.ts";
 import type { State, StoredBulkGrant } from "./checks/state.ts";
 import { onPoints, type Record } from "./record.ts";
+import type { Listener } from "./services.ts";
 import type { Stack } from "./stack.ts";
 
 const pollMs = 1_000;
@@ -67,25 +70,46 @@ async function countOpen(deps: Deps, record: Record, dueBy: number): Promise<num
 }
 
 /**
- * Calls each server until it answers, for at most so long: a server that a fault has broken for
- * good would go unnoticed while the other one answers. Returns what is wrong.
+ * Calls each process until it answers, for at most so long: one that a fault has broken for good
+ * would go unnoticed while the other one answers. Returns what is wrong.
  */
 export async function callEach(
-  servers: readonly Server[],
+  listeners: readonly Listener[],
   mostMs: number,
   stopped: AbortSignal,
 ): Promise<string[]> {
-  const wrong = servers.map(async (server, i): Promise<string[]> => {
+  const wrong = listeners.map(async ({ name, call }): Promise<string[]> => {
     try {
       await eventually(async () => {
-        if (!stopped.aborted) await server("chaos").points.getBalance({ userId: "nobody" });
+        if (!stopped.aborted) await call();
       }, mostMs);
       return [];
     } catch (error) {
-      return [`server ${i + 1} does not answer after the last fault: ${error}`];
+      return [`${name} does not answer after the last fault: ${error}`];
     }
   });
   return (await Promise.all(wrong)).flat();
+}
+
+/**
+ * Compares the copy of a consumer of events with the tables, which nothing changes any more, until
+ * nothing is wrong, or no event has come for so long. Returns what is wrong.
+ */
+export async function compareEvents(
+  { itemsOf }: Pick<Stack, "itemsOf">,
+  copy: EventCopy,
+  quietMs: number,
+  stopped: AbortSignal,
+): Promise<string[]> {
+  let { events } = copy.counts;
+  let latest = performance.now() + quietMs;
+  for (;;) {
+    const wrong = wrongEvents(copy, await readTables(itemsOf));
+    if (wrong.length === 0 || performance.now() > latest || stopped.aborted) return wrong;
+    if (copy.counts.events > events) latest = performance.now() + quietMs;
+    events = copy.counts.events;
+    await sleep(pollMs);
+  }
 }
 
 /** Reads everything that the checks compare. */

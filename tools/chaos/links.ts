@@ -29,13 +29,17 @@ export const silencing =
 /** The connections of one process. */
 export interface Links {
   readonly store: TcpProxy;
-  readonly temporal: TcpProxy;
+  /** Undefined for a process that needs no Temporal. */
+  readonly temporal: TcpProxy | undefined;
 }
 
-export async function startLinks(storePort: number, temporalPort: number): Promise<Links> {
+export async function startLinks(
+  storePort: number,
+  temporalPort: number | undefined,
+): Promise<Links> {
   const [store, temporal] = await Promise.all([
     startTcpProxy(storePort),
-    startTcpProxy(temporalPort),
+    temporalPort === undefined ? undefined : startTcpProxy(temporalPort),
   ]);
   return { store, temporal };
 }
@@ -43,7 +47,9 @@ export async function startLinks(storePort: number, temporalPort: number): Promi
 /** The faults of the connections of one process. */
 export const faultsOf = ({ store, temporal }: Links): Readonly<Record<string, Begin>> => ({
   "cut off from the store": cutting([store]),
-  "cut off from Temporal": cutting([temporal]),
   "without an answer of the store": silencing([store]),
-  "without an answer of Temporal": silencing([temporal]),
+  ...(temporal && {
+    "cut off from Temporal": cutting([temporal]),
+    "without an answer of Temporal": silencing([temporal]),
+  }),
 });

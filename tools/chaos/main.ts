@@ -1,7 +1,8 @@
 /**
  * `npm run chaos [-- --minutes N] [--seed S]`: kills, stops and cuts off the parts of a stack of
- * its own under sixteen clients, then checks everything that was acknowledged. Exits with 1 if
- * anything is wrong. The seed gives the same faults and requests again, but not the same moments.
+ * its own under sixteen clients and a consumer of events, then checks everything that they have
+ * learned. Exits with 1 if anything is wrong. The seed gives the same faults and requests again,
+ * but not the same moments.
  */
 import { percentile } from "../../bench/support/numbers.ts";
 import { readOptions } from "./options.ts";
@@ -25,7 +26,7 @@ process.exit();
 
 /** Prints what there was and what is wrong. Returns the exit code. */
 function report(result: Result, seed: number): number {
-  const { counts, faults, latenessMs } = result;
+  const { counts, faults, events, latenessMs } = result;
   const wrong = [...result.wrong, ...wrongCounts(counts)];
   const kinds = Map.groupBy(faults, ({ part, kind }) => `${part} ${kind}`);
   for (const [kind, some] of [...kinds].sort()) console.log(`${some.length} times ${kind}`);
@@ -34,6 +35,7 @@ function report(result: Result, seed: number): number {
   console.log(
     `${latenessMs.length} grants, 95 % at most ${late(0.95)} late, the latest ${late(1)}`,
   );
+  console.log(`${events.events} events, and ${events.repeated} that came again`);
   for (const what of inGroups(wrong)) console.log(`WRONG: ${what}`);
   const { acknowledged } = sumOf(counts);
   console.log(`${acknowledged} operations acknowledged, ${wrong.length} wrong (seed ${seed})`);

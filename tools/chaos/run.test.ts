@@ -1,7 +1,6 @@
 /** Tests that a run whose calls fail does not pass, although nothing that it has sent is wrong. */
 import { expect, test } from "vitest";
 import { startMemoryServer } from "../../test/support/servers/server.ts";
-import type { Server } from "./calls.ts";
 import { callEach } from "./final-state.ts";
 import { wrongCounts } from "./run.ts";
 
@@ -23,17 +22,20 @@ test("a run with fewer acknowledged changes than ones without an answer is wrong
   expect(wrongCounts(counts(3))).toEqual(["4 changes had no answer, and 3 were acknowledged"]);
 });
 
-test("a server that does not answer after the faults is wrong", async () => {
+test("a process that does not answer after the faults is wrong", async () => {
   const server = await startMemoryServer();
   const stopped = new AbortController();
-  const alive: Server = server.clientsOf;
+  const alive = { name: "server 1", call: () => server.health.check({}) };
   let calls = 0;
-  const dead: Server = () => {
-    calls++;
-    throw new Error("away");
+  const dead = {
+    name: "events 2",
+    async call() {
+      calls++;
+      throw new Error("away");
+    },
   };
   expect(await callEach([alive, dead], 100, stopped.signal)).toEqual([
-    "server 2 does not answer after the last fault: Error: away",
+    "events 2 does not answer after the last fault: Error: away",
   ]);
   expect(calls).toBeGreaterThan(1);
   await server.stop();

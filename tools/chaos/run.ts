@@ -1,11 +1,13 @@
-/** A whole run: sixteen clients of all services under faults, then the checks. */
+/** A whole run: sixteen clients and a consumer of events under faults, then the checks. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Milliseconds } from "../../src/platform/words/units.ts";
 import { latenessOf } from "../../src/reservations/rules/reservation.ts";
+import type { EventCopy } from "../../test/support/events/copy.ts";
 import { randomFrom } from "../../test/support/models/random.ts";
 import { type Calls, createCalls } from "./calls.ts";
 import { check } from "./checks/check.ts";
 import { grantInBulk } from "./clients/bulk-grants.ts";
+import { followEvents, limitBalances } from "./clients/events.ts";
 import { react, read, registerTargets, report } from "./clients/feeds.ts";
 import { holdPoints } from "./clients/holds.ts";
 import { changePoints } from "./clients/points.ts";
@@ -13,7 +15,7 @@ import { createPrograms } from "./clients/programs.ts";
 import { reserve } from "./clients/reservations.ts";
 import { awaitEnds, type Ending } from "./ends.ts";
 import { type Fault, injectFaults, planFaults } from "./faults.ts";
-import { callEach, readState, settle } from "./final-state.ts";
+import { callEach, compareEvents, readState, settle } from "./final-state.ts";
 import type { Options } from "./options.ts";
 import { endingOf, type Record, sentBy } from "./record.ts";
 import { type Stack, startStack } from "./stack.ts";
@@ -30,6 +32,8 @@ export interface Result {
   /** By what was changed: `points`. */
   readonly counts: Readonly<{ [name: string]: Counts }>;
   readonly faults: readonly Fault[];
+  /** The events that the consumer has got. */
+  readonly events: EventCopy["counts"];
   /** How late each reservation was granted, in ascending order. */
   readonly latenessMs: readonly Milliseconds[];
   /** Everything that is wrong, each in a sentence; `wrongCounts` has what a short run may show. */
@@ -46,6 +50,9 @@ const endMs = 180_000;
  * several times as long where other tests keep the machine busy.
  */
 const settleMs = 480_000;
+
+/** While events are missing, another one comes within this time on a busy machine. */
+const quietMs = 150_000;
 
 /**
  * Runs the clients under faults for some minutes. `stopped` ends it before, without a result.
@@ -66,6 +73,8 @@ export async function runChaos(
     return stopped.aborted;
   };
   const stack = await startStack(observer, over);
+  // The clients have the seeds from this one on.
+  const follower = await followEvents(stack.servers, randomFrom(seed - 1), surprises.add);
   try {
     const record = emptyRecord(surprises.all);
     const run = { minutes, seed, surprises };
@@ -73,11 +82,16 @@ export async function runChaos(
     if (isStopped()) return undefined;
     say("the faults are over: waiting for what is still to be done");
     const [silent] = await Promise.all([
-      callEach(stack.servers, settleMs, over),
+      callEach(stack.listeners, settleMs, over),
       settle(stack.deps, record, settleMs, over, say),
     ]);
     for (const what of silent) surprises.add(what);
     if (isStopped()) return undefined;
+    await stack.drainWorkers();
+    const { copy } = follower;
+    for (const what of await compareEvents(stack, copy, quietMs, over)) surprises.add(what);
+    if (isStopped()) return undefined;
+    await follower.stop();
     await stack.drain();
     for (const access of stack.denied()) surprises.add(`deploy/policies do not allow ${access}`);
     say("checking");
@@ -86,12 +100,13 @@ export async function runChaos(
     const wrong = check(record, state);
     const granted = [...state.reservations.values()].filter(({ grant }) => grant !== undefined);
     const latenessMs = granted.map(latenessOf).sort((a, b) => a - b);
-    return { counts, faults, latenessMs, wrong };
+    return { counts, faults, events: copy.counts, latenessMs, wrong };
   } catch (error) {
     // Without the process, much else fails, too.
     lost.signal.throwIfAborted();
     throw error;
   } finally {
+    await follower.stop();
     await stack.stop();
   }
 }
@@ -121,6 +136,7 @@ async function underFaults(
   const ended = new AbortController();
   const over = AbortSignal.any([ended.signal, stopped]);
   const callsOf = (client: number) => createCalls(stack.servers, randomFrom(seed + client), over);
+  await limitBalances(callsOf(0));
   await registerTargets(callsOf(0));
   const start = performance.now();
   const clients = startClients(stack, record, callsOf, surprises.add);

@@ -1,12 +1,14 @@
 /**
- * The stack of a run: DynamoDB Local, Temporal with a database file, and two servers and two
- * workers as production starts them. Each reaches both through connections that faults cut.
+ * The stack of a run: DynamoDB Local, Temporal with a database file, and two servers, two workers
+ * and two events processes as production starts them. Each reaches the store and Temporal through
+ * connections that faults cut.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Http2SessionManager } from "@connectrpc/connect-node";
+import { setTimeout as sleep } from "node:timers/promises";
 import { compose } from "../../src/compose.ts";
+import { writerTiming } from "../../src/events/runtime/keep-writing.ts";
 import type { Deps } from "../../src/hub/deps.ts";
 import { setup } from "../../src/ops/setup.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
@@ -17,33 +19,33 @@ import { createLogger } from "../../src/platform/observe/log.ts";
 import { bundleWorkflows } from "../../src/worker/bundle.ts";
 import { deniedIn, guardedBy } from "../../test/support/deploy/guarded.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
-import { connect } from "../../test/support/servers/server.ts";
 import { itemsOf } from "../../test/support/stores/dump.ts";
 import { startDynamoDbLocal } from "../dev/stack/dynamodb-local.ts";
 import { findPorts } from "../dev/stack/free-port.ts";
-import { startService } from "../dev/stack/service.ts";
 import { startTemporal } from "../dev/stack/temporal-dev-server.ts";
 import type { Server } from "./calls.ts";
-import type { Faults } from "./faults.ts";
-import { cutting, faultsOf, type Links, silencing, startLinks } from "./links.ts";
+import type { Begin, Faults } from "./faults.ts";
+import { cutting, faultsOf, silencing } from "./links.ts";
 import { type Observer, type Process, startProcess } from "./processes.ts";
+import { addresses, type Listener, type Service, startServices } from "./services.ts";
 
 export interface Stack {
   readonly servers: readonly Server[];
   readonly faults: Faults;
+  /** The servers and the events processes, which answer while nothing is wrong with them. */
+  readonly listeners: readonly Listener[];
   /** The use cases of this process, which reach the store whatever faults do. */
   readonly deps: Deps;
   itemsOf(table: Table): Promise<Item[]>;
-  /** The requests of servers and workers that deploy/policies do not allow. */
+  /** The requests of the processes that deploy/policies do not allow. */
   denied(): string[];
-  /** Lets servers and workers end what they do. */
+  /** Lets workers end what they do. Nothing changes records any more then. */
+  drainWorkers(): Promise<void>;
+  /** Lets all processes end what they do. */
   drain(): Promise<void>;
   /** Kills everything, and removes what is left. */
   stop(): Promise<void>;
 }
-
-/** A call of a client ends after this long; a server that stands still may go on with it later. */
-const callTimeoutMs = 5_000;
 
 const quiet = createLogger("chaos", "silent");
 
@@ -85,8 +87,7 @@ async function start(
   const temporal = await startProcess("Temporal", startOneTemporal, observer);
   ends.push(temporal.kill);
   stopped.throwIfAborted();
-  const env = environment(dynamo.endpoint, `127.0.0.1:${temporalPort}`);
-  const config = readConfig(env, "setup");
+  const config = readConfig({ ...variables, ...addresses(dynamo.port, temporalPort) }, "setup");
   await setup(config, quiet);
   const bundle = join(folder, "workflows.js");
   await writeFile(bundle, (await bundleWorkflows()).code);
@@ -96,54 +97,25 @@ async function start(
   stopped.throwIfAborted();
 
   const denied = join(folder, "denied");
-  const guard = guardedBy(denied);
-  const startOne = async (name: string, entry: string, own: Environment): Promise<Service> => {
-    const links = await startLinks(dynamo.port, temporalPort);
-    ends.push(links.store.stop, links.temporal.stop);
-    const linked = environment(
-      `http://127.0.0.1:${links.store.port}`,
-      `127.0.0.1:${links.temporal.port}`,
-    );
-    const options = { name, entry, env: { ...linked, ...own, ...guard } };
-    const process = await startProcess(name, () => startService(options), observer);
-    ends.push(process.kill);
-    return { name, process, links };
-  };
-  const ports = await findPorts(0, 0, 0, 0);
-  const servers = [ports.slice(0, 2), ports.slice(2)].map(([port = 0, http1Port = 0], i) => {
-    const sessions = new Http2SessionManager(`http://127.0.0.1:${port}`);
-    ends.push(() => sessions.abort());
-    const own = { MEGURI_PORT: `${port}`, MEGURI_HTTP1_PORT: `${http1Port}` };
-    return {
-      started: startOne(`server ${i + 1}`, "src/server.ts", own),
-      server: (caller: string) => connect(sessions, port, caller, callTimeoutMs),
-    };
+  const { servers, workers, events } = await startServices({
+    ...{ ends, observer, bundle, storePort: dynamo.port, temporalPort },
+    variables: { ...variables, ...guardedBy(denied) },
   });
-  const workers = [1, 2].map((i) =>
-    startOne(`worker ${i}`, "src/worker.ts", { MEGURI_WORKFLOW_BUNDLE: bundle }),
-  );
-  // In this order, whoever is ready first: by it, a seed plans its faults.
-  const services = await Promise.all([...servers.map(({ started }) => started), ...workers]);
+  // By this order, a seed plans its faults.
+  const services = [...servers, ...workers, ...events];
   const table = tableName(config.tablePrefix);
+  const stopAll = (some: readonly Service[]) =>
+    Promise.all(some.map(({ process }) => process.stop()));
   return {
     servers: servers.map(({ server }) => server),
     faults: allFaults(services, { store, temporal }),
+    listeners: [...servers, ...events],
     deps,
     itemsOf: (name) => itemsOf(clients.retrying, table(name)),
     denied: () => deniedIn(denied),
-    drain: async () => {
-      await Promise.all(services.map(({ process }) => process.stop()));
-    },
+    drainWorkers: async () => void (await stopAll(workers)),
+    drain: async () => void (await stopAll(services)),
   };
-}
-
-type Environment = Readonly<Record<string, string>>;
-
-/** A server or a worker. */
-interface Service {
-  readonly name: string;
-  readonly process: Process;
-  readonly links: Links;
 }
 
 /** DynamoDB Local loses an acknowledged transaction when it is killed, so it is not. */
@@ -152,12 +124,15 @@ function allFaults(
   { store, temporal }: Readonly<Record<"store" | "temporal", Process>>,
 ): Faults {
   const toStore = services.map(({ links }) => links.store);
-  const toTemporal = services.map(({ links }) => links.temporal);
+  const toTemporal = services.flatMap(({ links }) => links.temporal ?? []);
   const { stopped } = store.faults;
+  const faultsOfService = ({ name, process, links }: Service): Faults[string] => ({
+    ...process.faults,
+    ...faultsOf(links),
+    ...(name.startsWith("events") && { "stopped beyond its lease": beyondLease(process) }),
+  });
   return {
-    ...Object.fromEntries(
-      services.map(({ name, process, links }) => [name, { ...process.faults, ...faultsOf(links) }]),
-    ),
+    ...Object.fromEntries(services.map((each) => [each.name, faultsOfService(each)])),
     "the store": {
       ...(stopped && { stopped }),
       "cut off": cutting(toStore),
@@ -171,9 +146,18 @@ function allFaults(
   };
 }
 
-const environment = (dynamoEndpoint: string, temporalAddress: string): Environment => ({
-  MEGURI_DYNAMODB_ENDPOINT: dynamoEndpoint,
-  MEGURI_TEMPORAL_ADDRESS: temporalAddress,
+/** A fault in which another process takes over from one that stands still, and goes on later. */
+const beyondLease =
+  ({ faults }: Process): Begin =>
+  async () => {
+    const goOn = await faults.stopped?.();
+    return async () => {
+      await sleep(writerTiming.deadMs + writerTiming.heartbeatMs);
+      await goOn?.();
+    };
+  };
+
+const variables = {
   MEGURI_TABLE_PREFIX: "chaos-",
   MEGURI_OPERATORS_PORT: "0",
   MEGURI_METRICS_PORT: "0",
@@ -181,4 +165,4 @@ const environment = (dynamoEndpoint: string, temporalAddress: string): Environme
   MEGURI_LOG_LEVEL: "error",
   // So slow that faults meet bulk grants while they run.
   MEGURI_BULK_ROWS_PER_SECOND: "20",
-});
+};
