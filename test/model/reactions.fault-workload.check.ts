@@ -4,17 +4,12 @@
  * requests in the order of their versions, and everything that can be read has to equal it. The
  * stored rows have to agree with each other.
  */
-import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Item } from "../../bench/capacity.ts";
 import { inboxOf } from "../../src/feed/use-cases/notifications/inbox.ts";
 import { listNotifications } from "../../src/feed/use-cases/notifications/queries.ts";
-import { localTableDefinitions } from "../../src/ops/tables/definitions.ts";
-import { createTables } from "../../src/ops/tables/manage-tables.ts";
-import { type Clients, createClients } from "../../src/platform/dynamodb/sdk/client.ts";
 import { itemSize } from "../../src/platform/dynamodb/sdk/item-size.ts";
-import { tableName } from "../../src/platform/dynamodb/tables.ts";
 import { itemByItem } from "../../tools/dynamo-proxy/isolation.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 import { allItems } from "../support/fixtures/pages.ts";
@@ -46,8 +41,8 @@ import {
   sendUntilAnswered,
 } from "../support/models/reactions-workload.ts";
 import { inForm, soakSeed } from "../support/soak.ts";
-import { deleteTables } from "../support/stores/delete-tables.ts";
 import { itemsOf } from "../support/stores/dump.ts";
+import { ownTables } from "../support/stores/own-tables.ts";
 
 const seed = soakSeed(20_261_121);
 const operations = inForm({ short: 120, long: 1_500 });
@@ -60,16 +55,12 @@ const ownerIds = Array.from({ length: 4 }, (_, i) => `owner-${i}`);
 const targetsOf = (ownerId: string): TargetName[] =>
   Array.from({ length: 5 }, (_, i) => ({ type: "comment", id: `${ownerId}-${i}` }));
 
-const upstream = inject("dynamodbEndpoint");
-const names = tableName(`likes-${randomUUID().slice(0, 8)}-`);
-let clients: Clients;
+const { endpoint: upstream, names, clients } = ownTables("likes");
 let proxy: DynamoProxy;
 let direct: Process;
 let processes: Process[];
 
 beforeAll(async () => {
-  clients = createClients({ endpoint: upstream, region: "ap-northeast-1" });
-  await createTables(clients.retrying, localTableDefinitions(names));
   proxy = await startDynamoProxy({ upstream, seed });
   direct = startProcess(upstream, names);
   processes = transports.map((each) => startProcess(proxy.endpoint, names, each));
@@ -78,8 +69,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const each of [direct, ...processes]) each.close();
   await proxy.stop();
-  await deleteTables(clients.retrying, names);
-  clients.close();
 });
 
 const random = randomFrom(seed);

@@ -1,7 +1,6 @@
 /** Tests that a like of a target with many likes costs as much as with a few. */
-import { randomUUID } from "node:crypto";
 import { ScanCommand } from "@aws-sdk/client-dynamodb";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Item, tableModel } from "../../bench/capacity.ts";
 import { createMeter, type Meter } from "../../bench/meter.ts";
 import { inboxRef, reactionRef, targetRef, unreadGroupRef } from "../../src/feed/ports/records.ts";
@@ -11,18 +10,15 @@ import { inboxOf } from "../../src/feed/use-cases/notifications/inbox.ts";
 import { listNotifications } from "../../src/feed/use-cases/notifications/queries.ts";
 import { react, unreact } from "../../src/feed/use-cases/reactions/commands.ts";
 import { registerTarget } from "../../src/feed/use-cases/reactions/targets.ts";
-import { localTableDefinitions, tableDefinitions } from "../../src/ops/tables/definitions.ts";
-import { createTables } from "../../src/ops/tables/manage-tables.ts";
-import { type Clients, createClients } from "../../src/platform/dynamodb/sdk/client.ts";
+import { tableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { itemSize } from "../../src/platform/dynamodb/sdk/item-size.ts";
-import { tableName } from "../../src/platform/dynamodb/tables.ts";
 import type { Kind, Records, Ref } from "../../src/platform/ports/records.ts";
 import { codecOf, toItem } from "../../src/store/codecs.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 import { type Process, startProcess } from "../support/models/fault-workload.ts";
 import { inForm } from "../support/soak.ts";
 import { putItems } from "../support/stores/copy-table.ts";
-import { deleteTables } from "../support/stores/delete-tables.ts";
+import { ownTables } from "../support/stores/own-tables.ts";
 
 const kind = "like";
 /** More than the members of a group that is read whole. */
@@ -34,16 +30,12 @@ const hourMs = 3_600_000;
 const userOf = (i: number) => long(`user-${i}`, 64);
 const nameOf = (i: number) => long(`User ${i}`, 64);
 
-const upstream = inject("dynamodbEndpoint");
-const names = tableName(`growth-${randomUUID().slice(0, 8)}-`);
-let clients: Clients;
+const { endpoint: upstream, names, clients } = ownTables("growth");
 let proxy: DynamoProxy;
 let direct: Process;
 let meter: Meter;
 
 beforeAll(async () => {
-  clients = createClients({ endpoint: upstream, region: "ap-northeast-1" });
-  await createTables(clients.retrying, localTableDefinitions(names));
   proxy = await startDynamoProxy({ upstream });
   direct = startProcess(upstream, names);
   meter = createMeter(tableDefinitions(names).map(tableModel));
@@ -52,8 +44,6 @@ beforeAll(async () => {
 afterAll(async () => {
   direct.close();
   await proxy.stop();
-  await deleteTables(clients.retrying, names);
-  clients.close();
 });
 
 const targetOf = (ownerId: string) => ({ type: long("comment", 20), id: long(ownerId, 64) });

@@ -1,15 +1,12 @@
 /** Tests that the fault proxy serves the requests of bulk grants, with its faults and isolation. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { BlockOutcome } from "../../src/bulk-grants/ports/bulk-grants.ts";
 import { blockOutcomeRef } from "../../src/bulk-grants/ports/records.ts";
 import type { BulkGrantState } from "../../src/bulk-grants/rules/bulk-grant.ts";
 import { createDynamoSheetStore } from "../../src/bulk-grants/store/sheet-store.ts";
 import type { Reader } from "../../src/hub/deps.ts";
-import { localTableDefinitions } from "../../src/ops/tables/definitions.ts";
-import { createTables } from "../../src/ops/tables/manage-tables.ts";
-import { type Clients, createClients } from "../../src/platform/dynamodb/sdk/client.ts";
-import { tableName } from "../../src/platform/dynamodb/tables.ts";
+import { createClients } from "../../src/platform/dynamodb/sdk/client.ts";
 import { createDynamoItemStore } from "../../src/store/item-store.ts";
 import { createDynamoReader } from "../../src/store/readers.ts";
 import {
@@ -20,29 +17,16 @@ import {
 } from "../../test/support/fixtures/bulk-records.ts";
 import { range } from "../../test/support/fixtures/stored-reactions.ts";
 import { patience } from "../../test/support/fixtures/waiting.ts";
-import { deleteTables } from "../../test/support/stores/delete-tables.ts";
+import { ownTables } from "../../test/support/stores/own-tables.ts";
 import { write } from "../../test/support/stores/records.ts";
 import { startDynamoProxy } from "./proxy.ts";
 
-const upstream = inject("dynamodbEndpoint");
-const region = "ap-northeast-1";
-const names = tableName(`proxy-bulk-${randomUUID().slice(0, 8)}-`);
-let direct: Clients;
-
-beforeAll(async () => {
-  direct = createClients({ endpoint: upstream, region });
-  await createTables(direct.retrying, localTableDefinitions(names));
-});
-
-afterAll(async () => {
-  await deleteTables(direct.retrying, names);
-  direct.close();
-});
+const { endpoint: upstream, names, clients: direct } = ownTables("proxy-bulk");
 
 /** A store behind a proxy of its own. */
 async function setUp() {
   const proxy = await startDynamoProxy({ upstream, seed: 3 });
-  const clients = createClients({ endpoint: proxy.endpoint, region });
+  const clients = createClients({ endpoint: proxy.endpoint, region: "ap-northeast-1" });
   onTestFinished(async () => {
     clients.close();
     await proxy.stop();

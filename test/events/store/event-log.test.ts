@@ -1,5 +1,4 @@
 /** Tests of the log of events, in memory and in DynamoDB: numbers, partitions, ends and writers. */
-import { randomUUID } from "node:crypto";
 import {
   DeleteItemCommand,
   type DynamoDBClient,
@@ -7,47 +6,17 @@ import {
   ScanCommand,
 } from "@aws-sdk/client-dynamodb";
 import { create } from "@bufbuild/protobuf";
-import {
-  afterAll,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  inject,
-  onTestFinished,
-  test,
-  vi,
-} from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { keptMs, type LogBatch, type LogState } from "../../../src/events/ports/log.ts";
 import type { Event } from "../../../src/events/published/event.ts";
 import { createEventLog } from "../../../src/events/store/event-log.ts";
 import { EventSchema } from "../../../src/gen/meguri/events/v1/event_pb.ts";
-import { localTableDefinitions } from "../../../src/ops/tables/definitions.ts";
-import { createTables } from "../../../src/ops/tables/manage-tables.ts";
 import { type Item, N, S } from "../../../src/platform/dynamodb/sdk/attributes.ts";
-import { type Clients, createClients } from "../../../src/platform/dynamodb/sdk/client.ts";
-import { tableName } from "../../../src/platform/dynamodb/tables.ts";
-import { startDynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
-import { deleteTables } from "../../support/stores/delete-tables.ts";
 import { createMemoryStore } from "../../support/stores/memory-store.ts";
+import { ownTables } from "../../support/stores/own-tables.ts";
 
-const names = tableName(`event-log-${randomUUID().slice(0, 8)}-`);
+const { names, clients } = ownTables("event-log");
 const dayMs = 24 * 3_600_000;
-let clients: Clients;
-
-beforeAll(async () => {
-  clients = createClients({ endpoint: inject("dynamodbEndpoint"), region: "ap-northeast-1" });
-  const definitions = localTableDefinitions(names);
-  await createTables(
-    clients.retrying,
-    definitions.filter(({ create: { TableName } }) => TableName === names("events")),
-  );
-});
-
-afterAll(async () => {
-  await deleteTables(clients.retrying, names);
-  clients.close();
-});
 
 const eventOf = (number: number, text = ""): Event =>
   create(EventSchema, { id: `points/p/u/${number}`, type: "points.used", cause: text });
@@ -255,7 +224,27 @@ describe.each(stores)("in %s", (_, open) => {
     expect(await log.find(0)).toBe(1);
     expect(await log.find(Date.now())).toBe(10);
     await deleteItems(({ sk }) => ["001", "002"].some((end) => sk?.S?.endsWith(end)));
-    expect(await log.find(0)).toBe(3);
+    expect(await openLog().find(0)).toBe(3);
+  });
+
+  test("searches of one log look at the same few batches, each once", async () => {
+    const log = openLog();
+    await log.begin();
+    const from = Date.now() - dayMs;
+    for (let number = 1; number <= 60; number++) {
+      await log.append(batchOf(number, from + number), stateOf(number));
+    }
+    const send = vi.spyOn(client, "send");
+    onTestFinished(() => send.mockRestore());
+    const times = [0, from + 20, from + 21, from + 60, 0, from + 20];
+    const found = await Promise.all(times.map((time) => log.find(time)));
+    expect(found).toEqual([1, 20, 21, 60, 1, 20]);
+    const requests = () => send.mock.calls.length;
+    // Each search asks for the end, and they look at 6 batches each, half of which are the same.
+    expect(requests()).toBeLessThan(25);
+    const before = requests();
+    for (const time of times) await log.find(time);
+    expect(requests() - before).toBe(times.length);
   });
 
   test("what is older than it is kept is not found, whether or not it is deleted", async () => {
@@ -286,29 +275,3 @@ function failing(client: DynamoDBClient, fails: (input: { Item?: Item }) => bool
   };
   return { send } as unknown as DynamoDBClient;
 }
-
-test("an append whose answer is lost is sent again, and found to be the same", async () => {
-  const proxy = await startDynamoProxy({ upstream: inject("dynamodbEndpoint") });
-  const own = createClients({ endpoint: proxy.endpoint, region: "ap-northeast-1" });
-  try {
-    const log = createEventLog(own.retrying, names("events"));
-    let { number } = await log.begin();
-    let lost = 0;
-    proxy.faults({ lostAnswer: 0.4, operations: ["PutItem"] });
-    for (let i = 0; i < 40; i++) {
-      const isAppended = await log.append(batchOf(number + 1), stateOf(number + 1)).catch(() => {
-        lost += 1;
-        return undefined;
-      });
-      expect(isAppended).not.toBe(false);
-      const tail = await log.begin();
-      expect(isAppended ? [1] : [0, 1]).toContain(tail.number - number);
-      number = tail.number;
-    }
-    expect(proxy.stats().faults.lostAnswer).toBeGreaterThan(10);
-    expect(lost).toBeGreaterThan(0);
-  } finally {
-    own.close();
-    await proxy.stop();
-  }
-});

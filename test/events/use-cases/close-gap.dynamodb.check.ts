@@ -1,6 +1,5 @@
 /** Closes gaps on DynamoDB's emulator, with the rights of the events process. */
-import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { streamedTables } from "../../../src/events/ports/changes.ts";
 import type { ChangeEvent } from "../../../src/events/rules/change-event.ts";
 import { eventsOf } from "../../../src/events/rules/events-of.ts";
@@ -8,7 +7,6 @@ import { createEventLog } from "../../../src/events/store/event-log.ts";
 import { eventsSince } from "../../../src/events/use-cases/events-since.ts";
 import { localTableDefinitions } from "../../../src/ops/tables/definitions.ts";
 import { createTables } from "../../../src/ops/tables/manage-tables.ts";
-import { type Clients, createClients } from "../../../src/platform/dynamodb/sdk/client.ts";
 import { tableName, tables } from "../../../src/platform/dynamodb/tables.ts";
 import { createProgramCache } from "../../../src/points/runtime/program-cache.ts";
 import { createDynamoReader } from "../../../src/store/readers.ts";
@@ -24,19 +22,10 @@ import { putItems } from "../../support/stores/copy-table.ts";
 import { deleteTables } from "../../support/stores/delete-tables.ts";
 import { itemsOf } from "../../support/stores/dump.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
+import { ownTables } from "../../support/stores/own-tables.ts";
 import { createStreamReader, nothingStored } from "../../support/streams/stream-reader.ts";
 
-const prefix = `gaps-${randomUUID().slice(0, 8)}-`;
-const names = tableName(prefix);
-let clients: Clients;
-beforeAll(async () => {
-  clients = createClients({ endpoint: inject("dynamodbEndpoint"), region: "ap-northeast-1" });
-  await createTables(clients.retrying, localTableDefinitions(names));
-});
-afterAll(async () => {
-  await deleteTables(clients.retrying, names);
-  clients.close();
-});
+const { endpoint, prefix, names, clients } = ownTables("gaps");
 
 test("the events process may read all of it, and makes the same of the same tables", async () => {
   const random = randomFrom(11);
@@ -63,7 +52,6 @@ test("the events process may read all of it, and makes the same of the same tabl
 });
 
 test("a gap gives the ids of the stream, and completes the copy of any part of it", async () => {
-  const endpoint = inject("dynamodbEndpoint");
   const live = tableName(`live-${prefix}`);
   await createTables(clients.retrying, localTableDefinitions(live));
   onTestFinished(() => deleteTables(clients.retrying, live));

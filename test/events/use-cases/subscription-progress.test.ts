@@ -1,4 +1,4 @@
-/** Tests that the place of a subscription is stored by one process only. */
+/** Tests that the position of a subscription is stored by one process only. */
 import { expect, test } from "vitest";
 import { createProgress } from "../../../src/events/use-cases/subscription-progress.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
@@ -46,15 +46,4 @@ test("the same state is not written again", async () => {
   memory.store.resetStats();
   expect(await one.save(at(1))).toBe(true);
   expect(memory.store.stats.commits).toBe(0);
-});
-
-test("a write without a clear result may have been made, or not", async () => {
-  const { memory, one, other } = twoProcesses();
-  await one.load();
-  await one.save(at(1));
-  memory.store.arriving = ({ op }) => (op === "commit" ? "unavailable" : undefined);
-  await expect(one.save(at(2))).rejects.toThrow();
-  memory.store.arriving = undefined;
-  expect(await one.save(at(3))).toBe(true);
-  expect(await other.load()).toEqual(at(3));
 });

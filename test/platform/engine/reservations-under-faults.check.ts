@@ -2,13 +2,8 @@
  * Tests the creation of reservations on DynamoDB behind the fault proxy: a creation is a plain
  * write, which has no ClientRequestToken.
  */
-import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { localTableDefinitions } from "../../../src/ops/tables/definitions.ts";
-import { createTables } from "../../../src/ops/tables/manage-tables.ts";
-import { type Clients, createClients } from "../../../src/platform/dynamodb/sdk/client.ts";
-import { type TableName, tableName } from "../../../src/platform/dynamodb/tables.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { createProgram } from "../../../src/points/use-cases/programs/commands.ts";
@@ -25,16 +20,12 @@ import {
   startProcess,
 } from "../../support/models/fault-workload.ts";
 import { noWorkflows } from "../../support/servers/no-workflows.ts";
-import { deleteTables } from "../../support/stores/delete-tables.ts";
+import { ownTables } from "../../support/stores/own-tables.ts";
 
-const names: TableName = tableName(`reserve-faults-${randomUUID().slice(0, 8)}-`);
-const upstream = inject("dynamodbEndpoint");
-let clients: Clients;
+const { endpoint: upstream, names } = ownTables("reserve-faults");
 let proxy: DynamoProxy;
 let processes: Process[];
 beforeAll(async () => {
-  clients = createClients({ endpoint: upstream, region: "ap-northeast-1" });
-  await createTables(clients.retrying, localTableDefinitions(names));
   proxy = await startDynamoProxy({ upstream });
   processes = [proxy.endpoint, proxy.endpoint].map((endpoint) => startProcess(endpoint, names));
   const { deps } = processes[0] as Process;
@@ -43,8 +34,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const each of processes) each.close();
   await proxy.stop();
-  await deleteTables(clients.retrying, names);
-  clients.close();
 });
 
 const executeTime = Date.now() + 3_600_000;

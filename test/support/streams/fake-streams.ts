@@ -1,6 +1,6 @@
 /**
  * A server that speaks the protocol of DynamoDB Streams, and as much of DynamoDB's as leads to the
- * streams of its tables. fake-streams.test.ts holds it to the answers of DynamoDB Local.
+ * streams of its tables. fake-streams.check.ts holds it to the answers of DynamoDB Local.
  */
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";

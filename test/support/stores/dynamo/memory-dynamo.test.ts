@@ -16,28 +16,14 @@ import {
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { localTableDefinitions } from "../../../../src/ops/tables/definitions.ts";
-import { createTables } from "../../../../src/ops/tables/manage-tables.ts";
 import { type Item, N, S } from "../../../../src/platform/dynamodb/sdk/attributes.ts";
-import { type Clients, createClients } from "../../../../src/platform/dynamodb/sdk/client.ts";
-import { tableName } from "../../../../src/platform/dynamodb/tables.ts";
-import { deleteTables } from "../delete-tables.ts";
+import { ownTables } from "../own-tables.ts";
 import { createMemoryDynamo } from "./memory-dynamo.ts";
 
-const names = tableName(`commands-${randomUUID().slice(0, 8)}-`);
+const { names, clients } = ownTables("commands");
 const definitions = localTableDefinitions(names);
-let clients: Clients;
-
-beforeAll(async () => {
-  clients = createClients({ endpoint: inject("dynamodbEndpoint"), region: "ap-northeast-1" });
-  await createTables(clients.retrying, definitions);
-});
-
-afterAll(async () => {
-  await deleteTables(clients.retrying, names);
-  clients.close();
-});
 
 const kinds = {
   get: GetItemCommand,

@@ -1,37 +1,18 @@
 /** Tests the reading of the streams of DynamoDB Local, with what the item store writes. */
-import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import type { StoredChange } from "../../../src/events/ports/changes.ts";
-import { localTableDefinitions } from "../../../src/ops/tables/definitions.ts";
-import { createTables } from "../../../src/ops/tables/manage-tables.ts";
-import { type Clients, createClients } from "../../../src/platform/dynamodb/sdk/client.ts";
-import { tableName } from "../../../src/platform/dynamodb/tables.ts";
 import { accountRef, entryRef, eventRef } from "../../../src/points/ports/records.ts";
 import { reservationRef } from "../../../src/reservations/ports/records.ts";
 import { createDynamoItemStore } from "../../../src/store/item-store.ts";
 import { decodeChange } from "../../../src/store/stream-records.ts";
 import { account, entry, eventKey, reservation } from "../../support/fixtures/stored-points.ts";
-import { deleteTables } from "../../support/stores/delete-tables.ts";
+import { ownTables } from "../../support/stores/own-tables.ts";
 import { fill, write } from "../../support/stores/records.ts";
 import { createStreamReader, nothingStored } from "../../support/streams/stream-reader.ts";
 
-const prefix = `streams-${randomUUID().slice(0, 8)}-`;
-const names = tableName(prefix);
-let clients: Clients;
-let reader: ReturnType<typeof createStreamReader>;
-
-beforeAll(async () => {
-  const endpoint = inject("dynamodbEndpoint");
-  clients = createClients({ endpoint, region: "ap-northeast-1" });
-  await createTables(clients.retrying, localTableDefinitions(names));
-  reader = createStreamReader({ endpoint, prefix, decode: decodeChange });
-});
-
-afterAll(async () => {
-  reader.close();
-  await deleteTables(clients.retrying, names);
-  clients.close();
-});
+const { endpoint, prefix, names, clients } = ownTables("streams");
+const reader = createStreamReader({ endpoint, prefix, decode: decodeChange });
+afterAll(() => reader.close());
 
 /** A change of an account as a grant writes it: `count` entries from a number on. */
 const grant = (userId: string, first: number, count: number) => {
