@@ -7,7 +7,6 @@ import { tableName } from "../../src/platform/dynamodb/tables.ts";
 import { installationRef } from "../../src/platform/ports/records.ts";
 import { changeRecord } from "../../src/platform/work/change-record.ts";
 import { entryRef } from "../../src/points/ports/records.ts";
-import { silent } from "../../test/support/fixtures/deliveries.ts";
 import { entry } from "../../test/support/fixtures/stored-points.ts";
 import { eventually } from "../../test/support/fixtures/waiting.ts";
 import type { CapturedRequest } from "../../tools/dynamo-proxy/proxy.ts";
@@ -36,14 +35,14 @@ interface LogReader {
 /** Follows the log as a server does for the calls that wait there. */
 function startReader({ clients, config }: Stack): LogReader {
   const eventLog = createEventLog(clients.retrying, tableName(config.tablePrefix)("events"));
-  const tail = createEventTail({ eventLog, log: silent });
+  const tail = createEventTail({ eventLog, note() {} });
   const seen = new Map<string, number>();
   const stopping = new AbortController();
 
   async function run(): Promise<void> {
     for (let next = 1; !stopping.signal.aborted; ) {
       if (!(await tail.waitFor(next, 10_000, stopping.signal))) continue;
-      const batches = await tail.read(next);
+      const batches = await tail.read(next, "bench");
       const now = performance.now();
       for (const { events } of batches) for (const { id } of events) seen.set(id, now);
       next += batches.length;

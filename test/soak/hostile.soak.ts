@@ -9,6 +9,7 @@ import { eventually } from "../support/fixtures/waiting.ts";
 import { fight } from "../support/hostile/attack.ts";
 import { attacks, frameAttacks } from "../support/hostile/attacks.ts";
 import { sendInput } from "../support/hostile/calls.ts";
+import { eventAttacks } from "../support/hostile/event-attacks.ts";
 import { createGoodClient, type GoodClient } from "../support/hostile/good-client.ts";
 import { largestInputs } from "../support/hostile/largest-inputs.ts";
 import { startTarget, type Target } from "../support/hostile/target.ts";
@@ -16,10 +17,15 @@ import { openSession } from "../support/servers/raw-grpc.ts";
 import { inForm, isLong } from "../support/soak.ts";
 
 const fightMs = inForm({ short: 1_000, long: 3_000 });
-/** The short form has one attack by calls, one by connections and one by frames. */
+/** The short form has one attack by calls, one by connections, one by frames and one by streams. */
 const played = inForm({
-  short: ["calls with forged tokens", "unfinished bodies with a token", "rapid resets"],
-  long: Object.keys({ ...attacks, ...frameAttacks }),
+  short: [
+    "calls with forged tokens",
+    "unfinished bodies with a token",
+    "rapid resets",
+    "watchers of the whole log",
+  ],
+  long: Object.keys({ ...attacks, ...frameAttacks, ...eventAttacks }),
 });
 /** Every fifth method in the short form. */
 const methods = methodsWithoutClock.filter((_, i) => isLong || i % 5 === 0);

@@ -3,16 +3,7 @@ import type { StreamCall, StreamEnd, Streams } from "../../platform/ports/stream
 import type { Instant } from "../../platform/words/month.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
 import type { Event } from "../published/event.ts";
-import type { LogBatch, LogTail } from "./log.ts";
-
-/** A position in a log: before this event. The batch need not exist yet. */
-export interface LogPosition {
-  /** Empty: the beginning of the log that begins next. */
-  readonly logId: string;
-  readonly number: number;
-  /** The index of the next event in the batch; 0 in a batch that does not exist yet. */
-  readonly index: number;
-}
+import type { LogBatch, LogPosition, LogTail } from "./log.ts";
 
 /** Where to begin, and which events. */
 export interface EventRead {
@@ -35,8 +26,11 @@ export interface EventPage {
 export interface EventTail {
   /** Reads where the log ends. Calls at one moment share the read. */
   end(): Promise<LogTail | undefined>;
-  /** At least one batch from `number` on, unless it is not kept. Calls for one number share it. */
-  read(number: number): Promise<readonly LogBatch[]>;
+  /**
+   * At least one batch from `number` on, unless it is not kept. Calls for one number share it.
+   * Services take turns, however many calls each of them has.
+   */
+  read(number: number, service: string): Promise<readonly LogBatch[]>;
   /**
    * Waits until there is a batch of this number, `ms` have passed, or the signal is aborted.
    * Returns whether there is one. Throws nothing: while the store does not answer, there is none.

@@ -4,12 +4,13 @@ import type { Deps } from "../ports/deps.ts";
 import { beginRead, readPage } from "../use-cases/read-events.ts";
 import { createEventStreams } from "./event-streams.ts";
 import { createEventTail } from "./event-tail.ts";
+import { createReadingNotes } from "./log-readings.ts";
 
 /**
  * What one message of a stream has at most: a client that does not read costs the memory of two,
  * and a process has thousands of streams.
  */
-const streamed = { events: 100, bytes: 64 * 1_024 };
+const streamed = { events: 100, bytes: 32 * 1_024 };
 
 interface EventReadsDeps extends Pick<Deps, "eventLog" | "clock"> {
   readonly log: Logger;
@@ -24,12 +25,12 @@ export function createEventReads({
   log,
   maxStreams,
 }: EventReadsDeps): Pick<Deps, "eventTail" | "eventStreams"> {
-  const eventTail = createEventTail({ eventLog, log });
+  const eventTail = createEventTail({ eventLog, note: createReadingNotes(log) });
   const deps = { eventLog, eventTail, clock };
   const eventStreams = createEventStreams({
     ...{ eventTail, maxStreams },
     begin: (read) => beginRead(deps, read),
-    readPage: (read, position) => readPage(deps, read, position, streamed),
+    readPage: (read, position, call) => readPage(deps, read, position, streamed, call),
   });
   return { eventTail, eventStreams };
 }

@@ -1,15 +1,11 @@
 /** The calls and streams of a process that wait for events: their limits, pages and end. */
+import type { StreamCall } from "../../platform/ports/streams.ts";
 import { OpenStreams } from "../../platform/streams/open-streams.ts";
 import type { Stream, Watch } from "../../platform/streams/stream.ts";
 import { StreamSlots } from "../../platform/streams/stream-slots.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
-import type {
-  EventPage,
-  EventRead,
-  EventStreams,
-  EventTail,
-  LogPosition,
-} from "../ports/event-reads.ts";
+import type { EventPage, EventRead, EventStreams, EventTail } from "../ports/event-reads.ts";
+import type { LogPosition } from "../ports/log.ts";
 
 /** After this time without events a stream gets an empty page, so that one comes within 10 s. */
 const quietMs = 5_000;
@@ -19,7 +15,11 @@ interface EventStreamsDeps {
   /** Where a read begins. */
   readonly begin: (read: EventRead) => Promise<LogPosition>;
   /** The page of a read at a position. */
-  readonly readPage: (read: EventRead, position: LogPosition) => Promise<EventPage>;
+  readonly readPage: (
+    read: EventRead,
+    position: LogPosition,
+    call: StreamCall,
+  ) => Promise<EventPage>;
   /** The most streams that may be open at a time, and the most calls that may wait. */
   readonly maxStreams: number;
 }
@@ -33,7 +33,7 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
   return {
     watch(read, call) {
       return streams.open(call, 1, async (stream) => {
-        new LogWatch(deps, stream, read, await deps.begin(read)).open();
+        new LogWatch(deps, stream, read, await deps.begin(read), call.service).open();
       });
     },
     async waitFor(number, ms, { service, signal }) {
@@ -65,6 +65,7 @@ class LogWatch implements Watch<EventPage> {
   readonly #stream: Stream<EventPage>;
   readonly #read: EventRead;
   readonly #stopped = new AbortController();
+  readonly #service: string;
   #next: LogPosition;
   #page: EventPage | undefined;
 
@@ -73,11 +74,13 @@ class LogWatch implements Watch<EventPage> {
     stream: Stream<EventPage>,
     read: EventRead,
     begin: LogPosition,
+    service: string,
   ) {
     this.#deps = deps;
     this.#stream = stream;
     this.#read = read;
     this.#next = begin;
+    this.#service = service;
   }
 
   /** Reads the first page at once, which says where the stream has begun, also without events. */
@@ -114,7 +117,7 @@ class LogWatch implements Watch<EventPage> {
     const { eventTail, readPage } = this.#deps;
     const { signal } = this.#stopped;
     for (;;) {
-      const page = await readPage(this.#read, this.#next);
+      const page = await readPage(this.#read, this.#next, { service: this.#service, signal });
       this.#next = page.next;
       const leftMs = quietUntil - performance.now();
       if (page.events.length > 0 || leftMs <= 0 || signal.aborted) return page;

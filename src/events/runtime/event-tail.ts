@@ -1,12 +1,11 @@
 /** Reads the log of events once for all calls, streams and subscriptions of a process. */
 import pLimit from "p-limit";
-import type { Logger } from "../../platform/observe/log.ts";
-import { describeError } from "../../platform/ports/described-errors.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
 import { withJitter } from "../../platform/work/jitter.ts";
 import type { EventTail } from "../ports/event-reads.ts";
 import type { EventLogReader, LogTail } from "../ports/log.ts";
 import { createLogBatches } from "./log-batches.ts";
+import type { NoteReading } from "./log-readings.ts";
 
 /** How often the end of the log is read while somebody waits there, and after a failure. */
 const usualPollMs: Milliseconds = 150;
@@ -15,19 +14,22 @@ const pollJitter = 0.2;
 
 interface EventTailDeps {
   readonly eventLog: EventLogReader;
-  readonly log: Logger;
+  readonly note: NoteReading;
   readonly pollMs?: Milliseconds;
 }
 
 /** Polls the end of the log while somebody waits there, and reads nothing else by itself. */
-export function createEventTail({ eventLog, log, pollMs = usualPollMs }: EventTailDeps): EventTail {
+export function createEventTail({
+  eventLog,
+  note,
+  pollMs = usualPollMs,
+}: EventTailDeps): EventTail {
   const oneAtATime = pLimit(1);
   /** What wakes each call that waits, and the number of the batch that it waits for. */
   const waiting = new Map<() => void, number>();
   let known: LogTail | undefined;
   let joined: Promise<LogTail | undefined> | undefined;
   let isPolling = false;
-  let failing = false;
 
   const reaches = (number: number): boolean => known !== undefined && known.number >= number;
 
@@ -47,16 +49,15 @@ export function createEventTail({ eventLog, log, pollMs = usualPollMs }: EventTa
   }
 
   async function poll(): Promise<void> {
+    let pauseMs = pollMs;
     try {
       await end();
-      if (failing) log.info("the end of the log of events is read again");
-      failing = false;
+      note();
     } catch (error) {
-      const err = describeError(error);
-      if (!failing) log.warn({ err }, "the end of the log of events cannot be read");
-      failing = true;
+      note(error);
+      pauseMs = retryMs;
     }
-    setTimeout(pollOn, withJitter(failing ? retryMs : pollMs, pollJitter));
+    setTimeout(pollOn, withJitter(pauseMs, pollJitter));
   }
 
   function pollOn(): void {

@@ -1,41 +1,49 @@
-/** Reads batches of the log of events, each once for all who read it at about the same time. */
+/** Reads batches of the log of events, each once for all calls and streams that want it. */
+import { setImmediate } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
-import pLimit from "p-limit";
-import { createTurns } from "../../platform/work/turns.ts";
+import { createRotation } from "../../platform/work/rotation.ts";
 import type { EventLogReader, LogBatch } from "../ports/log.ts";
+import { encodedSize } from "../published/encoding.ts";
 
 /** How many batches one request reads. */
 const readSize = 4;
 
-/** How many requests are in flight at once: of those who follow, and of those who catch up. */
+/** How many requests are in flight at once, for readers near the end and for all others each. */
 const concurrency = 8;
 
-/** Whoever is so near to the end follows. */
-const followingBatches = 32;
+/** A reader of the last so many batches is near the end. */
+const batchesNearEnd = 32;
 
-/** How many events, and batches, stay in memory for those who follow. */
-const keptEvents = 20_000;
+/**
+ * The bytes of the batches that stay in memory, by the sizes of their encoded events. An object
+ * takes several times as much, and a small one `leastBytes` more.
+ */
+const keptBytes = 8 * 2 ** 20;
+const leastBytes = 64;
 
 /** How many of these batches one read returns. */
 const maxKeptBatches = 32;
 
+const sizeOf = ({ events }: LogBatch): number =>
+  events.reduce((sum, event) => sum + leastBytes + encodedSize(event), leastBytes);
+
 /**
  * Returns a function that reads at least one batch from a number on, unless it is not kept. Each
- * read returns in a turn of its own, because a thousand streams wake at the same moment. Those who
- * follow do not wait for those who catch up.
+ * read returns in a turn of its own, because a thousand streams wake at the same moment. Readers
+ * near the end do not wait for those that catch up, and no service waits for the many reads of
+ * another.
  */
 export function createLogBatches(
   eventLog: Pick<EventLogReader, "read">,
   endNumber: () => number,
-): (number: number) => Promise<readonly LogBatch[]> {
-  const followers = pLimit(concurrency);
-  const others = pLimit(concurrency);
-  const nextTurn = createTurns();
-  const kept = new LRUCache<number, LogBatch>({
-    maxSize: keptEvents,
-    sizeCalculation: ({ events }) => 1 + events.length,
-  });
+): (number: number, service: string) => Promise<readonly LogBatch[]> {
+  const nearEnd = createRotation(concurrency);
+  const catchingUp = createRotation(concurrency);
+  const turns = createRotation(1);
+  const kept = new LRUCache<number, LogBatch>({ maxSize: keptBytes, sizeCalculation: sizeOf });
   const reading = new Map<number, Promise<readonly LogBatch[]>>();
+
+  const isNearEnd = (number: number): boolean => number > endNumber() - batchesNearEnd;
 
   function inMemory(number: number): LogBatch[] {
     const batches: LogBatch[] = [];
@@ -47,10 +55,10 @@ export function createLogBatches(
     return batches;
   }
 
-  async function readStored(number: number): Promise<readonly LogBatch[]> {
-    const limit = number > endNumber() - followingBatches ? followers : others;
+  async function readStored(number: number, service: string): Promise<readonly LogBatch[]> {
+    const inRotation = isNearEnd(number) ? nearEnd : catchingUp;
     try {
-      const batches = await limit(() => eventLog.read(number, readSize));
+      const batches = await inRotation(service, () => eventLog.read(number, readSize));
       for (const batch of batches) kept.set(batch.number, batch);
       return batches;
     } finally {
@@ -58,16 +66,16 @@ export function createLogBatches(
     }
   }
 
-  function readOnce(number: number): Promise<readonly LogBatch[]> {
-    const found = reading.get(number) ?? readStored(number);
+  function readOnce(number: number, service: string): Promise<readonly LogBatch[]> {
+    const found = reading.get(number) ?? readStored(number, service);
     reading.set(number, found);
     return found;
   }
 
-  return async (number) => {
+  return async (number, service) => {
     const batches = inMemory(number);
-    const found = batches.length > 0 ? batches : await readOnce(number);
-    await nextTurn();
+    const found = batches.length > 0 ? batches : await readOnce(number, service);
+    await turns(isNearEnd(number) ? `${service} follows` : service, () => setImmediate());
     return found;
   };
 }

@@ -12,6 +12,8 @@ import {
   QueryCommand,
   type QueryCommandInput,
 } from "@aws-sdk/client-dynamodb";
+import { LRUCache } from "lru-cache";
+import pLimit from "p-limit";
 import { type Item, N, num, pad, S, text } from "../../platform/dynamodb/sdk/attributes.ts";
 import { orUnavailable } from "../../platform/dynamodb/sdk/client.ts";
 import { createTurns } from "../../platform/work/turns.ts";
@@ -57,6 +59,12 @@ const batchOf = (item: Item): LogBatch => ({
   time: num(item, "t"),
   events: decodeEvents(item.e?.B ?? new Uint8Array()),
 });
+
+/** How many times of batches stay in memory for those who search, and for how long. */
+const keptTimes = { max: 10_000, ttl: 60_000 };
+
+/** How many of them are read at once. */
+const maxTimeReads = 8;
 
 /** To decode a batch takes milliseconds, so that each has a turn of the event loop. */
 const decodingTurn = createTurns();
@@ -155,7 +163,35 @@ function createTail({ get, query }: Items) {
 
 type Tail = ReturnType<typeof createTail>;
 
-function createReader({ query }: Items, tail: Tail): EventLogReader {
+/** Finds out when batches were appended, each once for the searches of a while: it stays. */
+function createTimes({ query }: Items) {
+  const known = new LRUCache<string, Promise<number>>(keptTimes);
+  const inOrder = pLimit(maxTimeReads);
+
+  async function read(logId: string, number: number): Promise<number> {
+    const { pk, sk } = keyOf(logId, number);
+    const [item] = await query({
+      KeyConditionExpression: "pk = :pk AND sk = :sk",
+      ExpressionAttributeValues: { ":pk": pk, ":sk": sk },
+      ProjectionExpression: "t",
+    });
+    // What does not exist was deleted, or skipped behind deleted ones.
+    return item ? num(item, "t") : 0;
+  }
+
+  /** The time of a batch that is not behind the last one. */
+  return (logId: string, number: number): Promise<number> => {
+    const key = `${logId} ${number}`;
+    const found = known.get(key) ?? inOrder(() => read(logId, number));
+    known.set(key, found);
+    found.catch(() => known.delete(key));
+    return found;
+  };
+}
+
+function createReader(items: Items, tail: Tail): EventLogReader {
+  const { query } = items;
+  const timeOf = createTimes(items);
   return {
     tail: tail.find,
     async read(number, limit) {
@@ -180,21 +216,13 @@ function createReader({ query }: Items, tail: Tail): EventLogReader {
       const end = await tail.find();
       if (!end) return 1;
       const from = Math.max(time, Date.now() - keptMs);
-      let [low, high] = [1, end.number + 1];
-      while (low < high) {
-        const middle = Math.floor((low + high) / 2);
-        const { pk, sk } = keyOf(end.logId, middle);
-        const [item] = await query({
-          KeyConditionExpression: "pk = :pk AND sk = :sk",
-          ExpressionAttributeValues: { ":pk": pk, ":sk": sk },
-          ProjectionExpression: "t",
-        });
-        // What does not exist was deleted, or skipped behind deleted ones.
-        const isBefore: boolean = item === undefined || num(item, "t") < from;
-        if (isBefore) low = middle + 1;
-        else high = middle;
+      let before = 0;
+      // In steps of powers of two, so that all searches of a log look at the same few batches.
+      for (let step = 2 ** Math.ceil(Math.log2(end.number + 1)); step >= 1; step /= 2) {
+        const number = before + step;
+        if (number <= end.number && (await timeOf(end.logId, number)) < from) before = number;
       }
-      return low;
+      return before + 1;
     },
   };
 }

@@ -3,8 +3,8 @@ import type { StreamCall } from "../../platform/ports/streams.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { EventPage, EventRead, LogPosition } from "../ports/event-reads.ts";
-import { keptMs, type LogBatch, type LogTail } from "../ports/log.ts";
+import type { EventPage, EventRead } from "../ports/event-reads.ts";
+import { keptMs, type LogBatch, type LogPosition, type LogTail } from "../ports/log.ts";
 import { encodedSize } from "../published/encoding.ts";
 import type { Event } from "../published/event.ts";
 
@@ -43,15 +43,16 @@ export async function beginRead(
 }
 
 /**
- * Reads a page of wanted events. It may be short or empty while more follow. Refusal:
- * CURSOR_EXPIRED when an event at or behind the position is not kept any more, or the log has no
- * such position.
+ * Reads a page of wanted events. It may be short or empty while more follow, and ends when its
+ * caller has left. Refusal: CURSOR_EXPIRED when an event at or behind the position is not kept any
+ * more, or the log has no such position.
  */
 export async function readPage(
   deps: Pick<ReadDeps, "eventTail" | "clock">,
   { isWanted }: Pick<EventRead, "isWanted">,
   position: LogPosition,
   limits: PageLimits,
+  { service, signal }: StreamCall,
 ): Promise<EventPage> {
   const { eventTail, clock } = deps;
   const { wall } = await clock.now();
@@ -61,10 +62,10 @@ export async function readPage(
   const page = new Page(limits, isWanted, { ...position, logId: end.logId });
   for (let reads = 0; ; reads += 1) {
     const isAtEnd = page.next.number > end.number;
-    if (isAtEnd || page.isFull || reads === maxReads) {
+    if (isAtEnd || page.isFull || reads === maxReads || signal.aborted) {
       return { events: page.events, next: page.next, isAtEnd };
     }
-    const batches = await eventTail.read(page.next.number);
+    const batches = await eventTail.read(page.next.number, service);
     const [first] = batches;
     const isKept = first !== undefined && (reads > 0 || first.time >= wall - keptMs);
     if (!isKept || page.next.index > first.events.length) throw expired(wall);
@@ -141,7 +142,7 @@ export async function readEvents(
 ): Promise<EventPage> {
   let position = await beginRead(deps, read);
   for (;;) {
-    const page = await readPage(deps, read, position, read.limits);
+    const page = await readPage(deps, read, position, read.limits, call);
     const leftMs = read.waitUntil - performance.now();
     if (page.events.length > 0 || !page.isAtEnd || leftMs <= 0) return page;
     position = page.next;

@@ -1,5 +1,7 @@
 /** Tests the deliveries of many subscriptions: by leases, and none in the way of another. */
+import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
+import type { EventLogReader } from "../../../src/events/ports/log.ts";
 import { subscriptionRef } from "../../../src/events/ports/records.ts";
 import { deliverAll } from "../../../src/events/runtime/deliveries.ts";
 import { createSubscriptionMetrics } from "../../../src/events/runtime/subscription-metrics.ts";
@@ -11,19 +13,16 @@ import {
   silent,
   soon,
 } from "../../support/fixtures/deliveries.ts";
-import {
-  createListedLog,
-  entryEvent,
-  type ListedLog,
-} from "../../support/fixtures/listed-events.ts";
+import { createListedLog, entryEvent } from "../../support/fixtures/listed-events.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
 /** Delivers to these receivers, by their names, until the test ends or stops it. */
 function startProcess(
   deps: Deps,
-  eventLog: ListedLog,
+  eventLog: EventLogReader,
   receivers: Readonly<Record<string, Receiver>>,
+  logger = silent,
 ) {
   const stopping = new AbortController();
   const metrics = createSubscriptionMetrics();
@@ -38,7 +37,7 @@ function startProcess(
       eventLog,
       installation: "test",
       metrics,
-      logger: silent,
+      logger,
       now: Date.now,
       timing: { ...soon, drainMs: 0 },
     },
@@ -113,4 +112,32 @@ test("another process goes on at once when one has stopped", async () => {
   await eventually(async () => expect(receiver.arrived).toHaveLength(2));
   const stored = await memory.deps.reader.get(subscriptionRef("orders"));
   expect(stored?.value).toMatchObject({ logId: "log-1" });
+});
+
+test("a log that cannot be read is logged once for all, and once when it can again", async () => {
+  const { deps } = memoryDeps();
+  const log = createListedLog();
+  let failures = 0;
+  let isAway = false;
+  const tail = async () => {
+    if (!isAway) return log.tail();
+    failures += 1;
+    throw new Error("no answer");
+  };
+  const texts: string[] = [];
+  const logger = pino({}, { write: (line: string) => void texts.push(JSON.parse(line).msg) });
+  const receivers = { orders: createReceiver(), shop: createReceiver() };
+  startProcess(deps, { ...log, tail }, receivers, logger);
+  log.append(entryEvent("aoi", 1));
+  const arrived = () => Object.values(receivers).map(({ arrived: { length } }) => length);
+  await eventually(async () => expect(arrived()).toEqual([1, 1]));
+  isAway = true;
+  await eventually(async () => expect(failures).toBeGreaterThan(6));
+  isAway = false;
+  log.append(entryEvent("aoi", 2));
+  await eventually(async () => expect(arrived()).toEqual([2, 2]));
+  expect(texts.filter((text) => text.includes("log of events"))).toEqual([
+    "the log of events cannot be read; trying again",
+    "the log of events is read again",
+  ]);
 });

@@ -149,6 +149,15 @@ test("a stream whose client does not read reads nothing, and misses nothing", as
   expect(numbers).toEqual(Array.from({ length: 400 }, (_, i) => `points/default/a/${i + 1}`));
 });
 
+test("a message of a stream has few large events", async () => {
+  for (let i = 1; i <= 100; i += 1) log.append(used("u".repeat(1_000), i));
+  const stream = deps.eventStreams.watch({ isWanted, position }, call())[Symbol.asyncIterator]();
+  const { events } = (await stream.next()).value as EventPage;
+  // Each has its user id three times.
+  expect(events.length).toBeLessThanOrEqual(11);
+  expect(events.length).toBeGreaterThan(5);
+});
+
 test("whoever follows does not wait for those who catch up", async () => {
   for (let i = 1; i <= 100; i += 1) log.append(used("a", i));
   log.slow.before = 50;
@@ -161,6 +170,14 @@ test("whoever follows does not wait for those who catch up", async () => {
   await stream.next();
   log.append(used("a", 101));
   expect(((await stream.next()).value as EventPage).events).toHaveLength(1);
+});
+
+test("a call whose caller has left reads no further", async () => {
+  for (let i = 1; i <= 100; i += 1) log.append(used("a", i));
+  const limits = { events: 10, bytes: 1_000_000 };
+  const read = { position, isWanted: () => false, limits, waitUntil: 0 };
+  await readEvents(deps, read, { service: "gone", signal: AbortSignal.abort() });
+  expect(log.counts.reads).toBe(0);
 });
 
 test("a store that is away for a while ends no wait", async () => {

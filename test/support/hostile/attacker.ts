@@ -4,6 +4,7 @@
  */
 import { setPriority } from "node:os";
 import { attacks, frameAttacks } from "./attacks.ts";
+import { eventAttacks } from "./event-attacks.ts";
 import type { Site } from "./site.ts";
 
 /** What the parent sends to begin. */
@@ -22,7 +23,7 @@ process.on("message", async (message: Order | "stop") => {
   const count = (what: string) => {
     counts[what] = (counts[what] ?? 0) + 1;
   };
-  await { ...attacks, ...frameAttacks }[message.attack]?.({
+  await { ...attacks, ...frameAttacks, ...eventAttacks }[message.attack]?.({
     ...message,
     count,
     signal: ending.signal,

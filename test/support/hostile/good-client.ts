@@ -5,6 +5,7 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import { startArrivals } from "../../../bench/support/arrivals.ts";
 import { openChannel } from "../../../bench/support/rpc.ts";
 import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
+import { EventService } from "../../../src/gen/meguri/events/v1/event_service_pb.ts";
 import { NotificationService } from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import type { Ports } from "./target.ts";
@@ -20,7 +21,8 @@ export interface Experience {
 export interface GoodClient {
   /**
    * Reads balances for a while at a fixed rate on one connection. Four times a second it checks the
-   * server's health on a new connection, as a load balancer does, and opens a stream of counts.
+   * server's health on a new connection, as a load balancer does, and opens a stream of counts and
+   * one of events.
    */
   callFor(ms: number): Promise<Experience>;
   close(): void;
@@ -35,6 +37,7 @@ export function createGoodClient({ port }: Ports, token: string): GoodClient {
   const channel = openChannel(port, headers);
   const transport = createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` });
   const notifications = createClient(NotificationService, transport);
+  const events = createClient(EventService, transport);
 
   async function checkHealth(): Promise<void> {
     const fresh = openChannel(port);
@@ -54,6 +57,14 @@ export function createGoodClient({ port }: Ports, token: string): GoodClient {
     }
   }
 
+  async function watchEvents(): Promise<void> {
+    const options = { headers, signal: AbortSignal.timeout(deadlineMs) };
+    for await (const { cursor } of events.watchEvents({}, options)) {
+      if (cursor !== "") return;
+      throw new Error("the stream began without a cursor");
+    }
+  }
+
   return {
     async callFor(ms) {
       const failures: string[] = [];
@@ -65,6 +76,7 @@ export function createGoodClient({ port }: Ports, token: string): GoodClient {
       const others = [
         startArrivals(checksPerSecond, noted("health", checkHealth)),
         startArrivals(checksPerSecond, noted("watch", watch)),
+        startArrivals(checksPerSecond, noted("events", watchEvents)),
       ];
       await sleep(ms);
       const [{ latencies }] = await Promise.all([balances.stop(), ...others.map((o) => o.stop())]);

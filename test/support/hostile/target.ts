@@ -1,5 +1,7 @@
 /** Starts what is attacked: a server process that verifies tokens, with a probe inside. */
 
+import type { EventLog } from "../../../src/events/ports/log.ts";
+import { createEventLog } from "../../../src/events/store/event-log.ts";
 import { setupProgram, setupTables } from "../../../src/ops/setup.ts";
 import { readConfig } from "../../../src/platform/config/config.ts";
 import { createClients } from "../../../src/platform/dynamodb/sdk/client.ts";
@@ -10,6 +12,7 @@ import { startService } from "../../../tools/dev/stack/service.ts";
 import { composeAs } from "../deploy/compose-as.ts";
 import { runAs } from "../deploy/run-as.ts";
 import { allScopes } from "../fixtures/descriptors.ts";
+import { appending, used } from "../fixtures/event-log.ts";
 import {
   claimsOf,
   createSigningKey,
@@ -54,6 +57,16 @@ export async function startTarget(dynamoEndpoint: string): Promise<Target> {
   }
 }
 
+/** The batches of the log of events, and the events of each. */
+const [batches, batchSize] = [100, 100];
+
+async function fillLog(log: EventLog): Promise<void> {
+  const append = appending(log);
+  for (let i = 0; i < batches; i += 1) {
+    await append(Array.from({ length: batchSize }, (_, k) => used("u", i * batchSize + k + 1)));
+  }
+}
+
 async function start(dynamoEndpoint: string, stops: (() => unknown)[]) {
   const key = await createSigningKey("hostile", "RS256");
   const issuer = await startIssuer([key]);
@@ -85,6 +98,7 @@ async function start(dynamoEndpoint: string, stops: (() => unknown)[]) {
   const clients = createClients({ endpoint: dynamoEndpoint, region: config.region });
   stops.push(clients.close, () => deleteTables(clients.retrying, tableName(config.tablePrefix)));
   const options = process.env.NODE_OPTIONS ?? "";
+  await fillLog(createEventLog(clients.retrying, tableName(config.tablePrefix)("events")));
   const server = await startService({
     name: "the attacked server",
     entry: "src/server.ts",
