@@ -1,6 +1,7 @@
-/** Keeps web hooks away from private networks, by the addresses at each connection. */
-import { type LookupAddress, lookup } from "node:dns";
+/** Looks up the addresses of web hooks, and keeps them away from private networks. */
+import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import { BlockList, isIPv6, type LookupFunction } from "node:net";
+import pLimit from "p-limit";
 
 /** The networks of IPv4 that are not of the public Internet, as IANA's registry has them. */
 const privateNetworks: readonly (readonly [string, number])[] = [
@@ -47,16 +48,44 @@ class PrivateAddressError extends Error {
   readonly code = "PRIVATE_ADDRESS";
 }
 
+/** Each lookup takes one of Node's four threads, for as long as its DNS server is silent. */
+const inOrder = pLimit(2);
+
+const lookingUp = new Map<string, Promise<readonly LookupAddress[]>>();
+
+/** Connections to one name share a lookup, so that a name without an answer takes one thread. */
+function addressesOf(name: string, options: LookupOptions): Promise<readonly LookupAddress[]> {
+  const found = lookingUp.get(name) ?? inOrder(() => lookUp(name, options));
+  lookingUp.set(name, found);
+  return found.finally(() => lookingUp.delete(name));
+}
+
+const lookUp = (name: string, options: LookupOptions) =>
+  new Promise<readonly LookupAddress[]>((resolve, reject) => {
+    lookup(name, { ...options, all: true }, (error, addresses) =>
+      error ? reject(error) : resolve(addresses),
+    );
+  });
+
+const createLookup =
+  (isAllowed: (address: string) => boolean): LookupFunction =>
+  (name, options, callback) => {
+    addressesOf(name, options).then(
+      (addresses) => {
+        const [first, ...others] = addresses.filter(({ address }) => isAllowed(address));
+        if (!first) callback(new PrivateAddressError(name), "", 0);
+        else if (options.all) callback(null, [first, ...others]);
+        else callback(null, first.address, first.family);
+      },
+      (error: NodeJS.ErrnoException) => callback(error, "", 0),
+    );
+  };
+
 /**
  * Finds the public addresses of a name, for one connection. The connection goes to one of them and
  * nowhere else, so a name whose address changes afterwards leads to no private one.
  */
-export const lookupPublic: LookupFunction = (hostname, options, callback) => {
-  lookup(hostname, { ...options, all: true }, (error, found) => {
-    const addresses: readonly LookupAddress[] = error ? [] : found;
-    const [first, ...others] = addresses.filter(({ address }) => !isPrivateAddress(address));
-    if (!first) callback(error ?? new PrivateAddressError(hostname), "", 0);
-    else if (options.all) callback(null, [first, ...others]);
-    else callback(null, first.address, first.family);
-  });
-};
+export const lookupPublic = createLookup((address) => !isPrivateAddress(address));
+
+/** Finds the addresses of a name, also those of private networks. */
+export const lookupAny = createLookup(() => true);

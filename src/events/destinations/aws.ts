@@ -3,24 +3,27 @@ import { createHash } from "node:crypto";
 import type { DeliveryFailure, Destination, OutgoingEvent } from "../ports/deliveries.ts";
 
 /** The most entries that one request of each of the services takes. */
-export const maxEntries = 10;
+const maxEntries = 10;
 
 /** The largest request of SNS, less what surrounds the texts. The other services take more. */
 const maxBytes = 240 * 1_024;
 
-/** Sends events in as few requests as their sizes permit, one after another. */
-export async function inRequests(
-  events: readonly OutgoingEvent[],
-  send: Destination["send"],
-  signal: AbortSignal,
-): Promise<(DeliveryFailure | undefined)[]> {
-  const outcomes: (DeliveryFailure | undefined)[] = [];
-  while (outcomes.length < events.length) {
-    const rest = events.slice(outcomes.length);
-    outcomes.push(...(await send(rest.slice(0, countWithin(rest)), signal)));
-  }
-  return outcomes;
-}
+/** A destination by one request of a service. It makes as few as the sizes of events permit. */
+export const awsDestination = (
+  client: { destroy(): void },
+  request: Destination["send"],
+): Destination => ({
+  maxEvents: maxEntries,
+  async send(events, signal) {
+    const outcomes: (DeliveryFailure | undefined)[] = [];
+    while (outcomes.length < events.length) {
+      const rest = events.slice(outcomes.length);
+      outcomes.push(...(await request(rest.slice(0, countWithin(rest)), signal)));
+    }
+    return outcomes;
+  },
+  close: () => client.destroy(),
+});
 
 /** How many of the events one request takes, at least one. */
 function countWithin(events: readonly OutgoingEvent[]): number {
@@ -49,11 +52,13 @@ export const clientOptions = (definition: {
 });
 
 /**
- * A subject as the id of a message group, or the id of an event as that of a message: up to 128
- * visible ASCII characters. What is longer or has other ones is named by its hash.
+ * A subject as the id of a message group: up to 128 visible ASCII characters. What is longer or has
+ * other ones is named by its hash.
  */
-const fifoId = (text: string): string =>
-  /^[!-~]{1,128}$/.test(text) ? text : `sha256:${createHash("sha256").update(text).digest("hex")}`;
+const groupId = (subject: string): string =>
+  /^[!-~]{1,128}$/.test(subject)
+    ? subject
+    : `sha256:${createHash("sha256").update(subject).digest("hex")}`;
 
 /**
  * The two characters that SQS refuses in a text, escaped as JSON permits. Names that people choose
@@ -63,10 +68,10 @@ export const queueText = ({ text }: OutgoingEvent): string =>
   text.replaceAll("\ufffe", "\\ufffe").replaceAll("\uffff", "\\uffff");
 
 /** The fields of an entry for a FIFO queue or topic. Its id in the request is its index. */
-export const fifoEntry = ({ id, subject }: OutgoingEvent, index: number) => ({
+export const fifoEntry = ({ messageId, subject }: OutgoingEvent, index: number) => ({
   Id: String(index),
-  MessageGroupId: fifoId(subject),
-  MessageDeduplicationId: fifoId(id),
+  MessageGroupId: groupId(subject),
+  MessageDeduplicationId: messageId,
 });
 
 interface BatchAnswer {

@@ -1,12 +1,12 @@
 /** Sends events to a bus of EventBridge, whose rules lead them on. A bus keeps no order. */
 import { EventBridgeClient, PutEventsCommand } from "@aws-sdk/client-eventbridge";
 import type { Destination } from "../ports/deliveries.ts";
-import { clientOptions, inRequests, maxEntries } from "./aws.ts";
+import { awsDestination, clientOptions } from "./aws.ts";
 import type { DefinitionOf } from "./definitions.ts";
 
 export function createEventBridgeDestination(definition: DefinitionOf<"eventbridge">): Destination {
   const client = new EventBridgeClient(clientOptions(definition));
-  const send: Destination["send"] = async (events, abortSignal) => {
+  return awsDestination(client, async (events, abortSignal) => {
     const command = new PutEventsCommand({
       Entries: events.map(({ type, text }) => ({
         EventBusName: definition.bus,
@@ -22,10 +22,5 @@ export function createEventBridgeDestination(definition: DefinitionOf<"eventbrid
         ? { reason: `answered ${Entries[i]?.ErrorCode ?? "without this event"}` }
         : undefined,
     );
-  };
-  return {
-    maxEvents: maxEntries,
-    send: (events, signal) => inRequests(events, send, signal),
-    close: () => client.destroy(),
-  };
+  });
 }

@@ -4,7 +4,7 @@ import { watchFiles } from "../../platform/auth/watch-files.ts";
 import type { Logger } from "../../platform/observe/log.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
 import type { DeliveryFailure, Destination, OutgoingEvent } from "../ports/deliveries.ts";
-import { lookupPublic } from "./addresses.ts";
+import { lookupAny, lookupPublic } from "./addresses.ts";
 import type { DefinitionOf } from "./definitions.ts";
 import { parseSecret, signatureHeaders } from "./signatures.ts";
 
@@ -36,14 +36,26 @@ export function createHttpDestination(
     allowH2: false,
     headersTimeout: answerMs,
     bodyTimeout: answerMs,
-    connect: { timeout: answerMs, ...(!allowPrivate && { lookup: lookupPublic }) },
+    connect: { timeout: answerMs, lookup: allowPrivate ? lookupAny : lookupPublic },
   });
 
   async function post(event: OutgoingEvent, ending: AbortSignal) {
+    const late = new AbortController();
+    const expire = () => late.abort(new DOMException("it took too long", "TimeoutError"));
+    // AbortSignal.timeout would stay in memory for all of the time, with thousands a second.
+    const timer = setTimeout(expire, requestMs);
+    try {
+      return await postWithin(event, AbortSignal.any([ending, late.signal]));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function postWithin(event: OutgoingEvent, signal: AbortSignal) {
     const { statusCode, headers, body } = await request(url, {
       method: "POST",
       dispatcher: agent,
-      signal: AbortSignal.any([ending, AbortSignal.timeout(requestMs)]),
+      signal,
       headers: {
         "content-type": "application/cloudevents+json",
         "user-agent": "meguri",

@@ -18,23 +18,17 @@ export function parseSecret(text: string): Buffer {
   throw new Error(`the key of a secret has ${minSize} to ${maxSize} bytes, this one ${key.length}`);
 }
 
-/**
- * The id of an event without full stops, which separate the parts of the signed text. It is as
- * unique, because no id of an event has an encoded full stop. Ids have visible ASCII characters.
- */
-const headerId = (id: string): string => id.replaceAll(".", "%2E");
-
 /** The headers of one attempt. Each key makes a signature; a receiver needs one that is valid. */
 export function signatureHeaders(
   keys: readonly Buffer[],
-  { id, text, sendTime }: Pick<OutgoingEvent, "id" | "text" | "sendTime">,
+  { messageId, text, sendTime }: Pick<OutgoingEvent, "messageId" | "text" | "sendTime">,
 ): Record<string, string> {
   const seconds = Math.floor(sendTime / 1_000);
-  const signed = `${headerId(id)}.${seconds}.${text}`;
+  const signed = `${messageId}.${seconds}.${text}`;
   const signatureBy = (key: Buffer): string =>
     `v1,${createHmac("sha256", key).update(signed).digest("base64")}`;
   return {
-    "webhook-id": headerId(id),
+    "webhook-id": messageId,
     "webhook-timestamp": String(seconds),
     "webhook-signature": keys.map(signatureBy).join(" "),
   };

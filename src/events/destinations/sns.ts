@@ -1,12 +1,12 @@
 /** Sends events to a FIFO topic of SNS, where those of one subject keep their order. */
 import { PublishBatchCommand, SNSClient } from "@aws-sdk/client-sns";
 import type { Destination } from "../ports/deliveries.ts";
-import { clientOptions, fifoEntry, inRequests, maxEntries, outcomesOf, queueText } from "./aws.ts";
+import { awsDestination, clientOptions, fifoEntry, outcomesOf, queueText } from "./aws.ts";
 import type { DefinitionOf } from "./definitions.ts";
 
 export function createSnsDestination(definition: DefinitionOf<"sns">): Destination {
   const client = new SNSClient(clientOptions(definition));
-  const send: Destination["send"] = async (events, abortSignal) => {
+  return awsDestination(client, async (events, abortSignal) => {
     const command = new PublishBatchCommand({
       TopicArn: definition.topic_arn,
       PublishBatchRequestEntries: events.map((event, i) => ({
@@ -15,10 +15,5 @@ export function createSnsDestination(definition: DefinitionOf<"sns">): Destinati
       })),
     });
     return outcomesOf(events, await client.send(command, { abortSignal }));
-  };
-  return {
-    maxEvents: maxEntries,
-    send: (events, signal) => inRequests(events, send, signal),
-    close: () => client.destroy(),
-  };
+  });
 }

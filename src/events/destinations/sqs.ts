@@ -1,12 +1,12 @@
 /** Sends events to a FIFO queue of SQS, where those of one subject keep their order. */
 import { SendMessageBatchCommand, SQSClient } from "@aws-sdk/client-sqs";
 import type { Destination } from "../ports/deliveries.ts";
-import { clientOptions, fifoEntry, inRequests, maxEntries, outcomesOf, queueText } from "./aws.ts";
+import { awsDestination, clientOptions, fifoEntry, outcomesOf, queueText } from "./aws.ts";
 import type { DefinitionOf } from "./definitions.ts";
 
 export function createSqsDestination(definition: DefinitionOf<"sqs">): Destination {
   const client = new SQSClient(clientOptions(definition));
-  const send: Destination["send"] = async (events, abortSignal) => {
+  return awsDestination(client, async (events, abortSignal) => {
     const command = new SendMessageBatchCommand({
       QueueUrl: definition.queue_url,
       Entries: events.map((event, i) => ({
@@ -15,10 +15,5 @@ export function createSqsDestination(definition: DefinitionOf<"sqs">): Destinati
       })),
     });
     return outcomesOf(events, await client.send(command, { abortSignal }));
-  };
-  return {
-    maxEvents: maxEntries,
-    send: (events, signal) => inRequests(events, send, signal),
-    close: () => client.destroy(),
-  };
+  });
 }

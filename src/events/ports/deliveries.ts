@@ -17,7 +17,8 @@ export interface Subscription {
 
 /** An event in the form in which it is sent. */
 export interface OutgoingEvent {
-  readonly id: string;
+  /** Names the event by its source and id: 43 letters, digits, hyphens and underscores. */
+  readonly messageId: string;
   readonly type: string;
   readonly subject: string;
   /** The JSON Event Format of CloudEvents 1.0. */
@@ -83,7 +84,7 @@ export interface SubscriptionObserver {
   paused(eventId: string, failure: DeliveryFailure): void;
   /** Events were not kept long enough to be delivered. The event of this id says so. */
   missed(eventId: string): void;
-  /** The place could not be stored, which is tried again. */
+  /** The position could not be stored, which is tried again. */
   notStored(error: unknown): void;
   show(status: SubscriptionStatus): void;
   /** Another process delivers the events now. */

@@ -1,11 +1,10 @@
 /** The log as the deliveries of a process read it: patiently, by the one tail that all share. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Logger } from "../../platform/observe/log.ts";
-import { describeError } from "../../platform/ports/described-errors.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
 import type { DeliveryLog } from "../ports/deliveries.ts";
 import type { EventTail } from "../ports/event-reads.ts";
 import type { EventLogReader } from "../ports/log.ts";
+import type { NoteReading } from "./log-readings.ts";
 
 /** After this time without a batch the log is asked whether it still ends there. */
 const usualQuietMs: Milliseconds = 1_000;
@@ -16,28 +15,18 @@ const retryMs: Milliseconds = 1_000;
 export function createDeliveryLog(
   eventTail: EventTail,
   eventLog: Pick<EventLogReader, "find">,
-  logger: Logger,
+  note: NoteReading,
   quietMs = usualQuietMs,
 ): DeliveryLog {
-  let failing = false;
-
-  /** Says once for all subscriptions that the store does not answer, and that it does again. */
-  function observe(error?: unknown): void {
-    const err = error === undefined ? undefined : describeError(error);
-    if (err && !failing) logger.warn({ err }, "the log of events cannot be read; trying again");
-    if (!err && failing) logger.info("the log of events is read again");
-    failing = err !== undefined;
-  }
-
   /** Does something again until it has a result. Undefined when the signal aborts before. */
   async function patiently<T>(attempt: () => Promise<T | undefined>, signal: AbortSignal) {
     while (!signal.aborted) {
       try {
         const result = await attempt();
-        observe();
+        note();
         if (result !== undefined) return result;
       } catch (error) {
-        observe(error);
+        note(error);
       }
       await sleep(retryMs, undefined, { signal }).catch(() => {});
     }
@@ -49,7 +38,7 @@ export function createDeliveryLog(
       const end = await eventTail.end();
       if (!end || end.number < number) return "end";
     }
-    const [batch] = await eventTail.read(number);
+    const [batch] = await eventTail.read(number, "deliveries");
     return batch ?? "expired";
   }
 

@@ -3,18 +3,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Instant } from "../../platform/words/month.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
 import type { DeliveryLog } from "../ports/deliveries.ts";
-import type { LogBatch, LogTail } from "../ports/log.ts";
+import type { LogBatch, LogTail, TimedPosition } from "../ports/log.ts";
 import type { SubscriptionState } from "../ports/records.ts";
 import { isWanted } from "../published/filter.ts";
 import { missedEvents } from "../published/missed-events.ts";
 import { sourceOf } from "../published/to-event.ts";
 import { createDeliveryHealth, type RetryTiming } from "./delivery-health.ts";
-import { createDeliveryWindow, type DeliveryWindow, type LogPlace } from "./delivery-window.ts";
+import { createDeliveryWindow, type DeliveryWindow } from "./delivery-window.ts";
 import { type Sending, type SendingDeps, startSending } from "./event-sending.ts";
 import type { Progress } from "./subscription-progress.ts";
 
 export interface DeliveryTiming extends RetryTiming {
-  /** The interval in which the place is stored and the status is shown. */
+  /** The interval in which the position is stored and the status is shown. */
   readonly saveMs: Milliseconds;
   /** How long requests that are under way may go on at the end. */
   readonly drainMs: Milliseconds;
@@ -22,7 +22,7 @@ export interface DeliveryTiming extends RetryTiming {
 
 export const deliveryTiming: DeliveryTiming = {
   firstMs: 1_000,
-  mostMs: 60_000,
+  longestMs: 60_000,
   pauseAfterMs: 24 * 3_600_000,
   pausedMs: 15 * 60_000,
   saveMs: 5_000,
@@ -39,9 +39,9 @@ export interface Deliveries extends SendingDeps {
 }
 
 /**
- * Delivers until the signal aborts, or another process has stored a place of its own. It stores the
- * place before which everything has arrived. So what a process that is killed has sent behind this
- * place is sent again, and nothing is left out.
+ * Delivers until the signal aborts, or another process has stored a position. It stores the
+ * position before which everything has arrived. So what a killed process has sent behind it is sent
+ * again, and nothing is left out.
  */
 export async function deliverEvents(work: Deliveries, signal: AbortSignal): Promise<void> {
   const { progress, log, timing, observer, now } = work;
@@ -60,7 +60,7 @@ export async function deliverEvents(work: Deliveries, signal: AbortSignal): Prom
 
   async function save(): Promise<void> {
     try {
-      const isMine = await progress.save({ ...window.place(), ...health.state() });
+      const isMine = await progress.save({ ...window.position(), ...health.state() });
       if (!isMine) end();
     } catch (error) {
       observer.notStored(error);
@@ -69,7 +69,7 @@ export async function deliverEvents(work: Deliveries, signal: AbortSignal): Prom
 
   async function saveAtTimes(): Promise<void> {
     while (!ending.signal.aborted) {
-      const seenTo = window.size() > 0 ? window.place().time : undefined;
+      const seenTo = window.size() > 0 ? window.position().time : undefined;
       observer.show({
         behindMs: Math.max(0, now() - (seenTo ?? reading.seenTo())),
         waitingEvents: window.size(),
@@ -96,11 +96,11 @@ export async function deliverEvents(work: Deliveries, signal: AbortSignal): Prom
 async function begin(work: Deliveries, tail: LogTail): Promise<SubscriptionState | undefined> {
   const { subscription, log, progress } = work;
   const { logId, time } = tail;
-  const place =
+  const position =
     subscription.start === "now"
       ? { number: tail.number + 1, time }
       : { number: await log.oldest() };
-  const state = { logId, index: 0, ...place };
+  const state = { logId, index: 0, ...position };
   return (await progress.save(state)) ? state : undefined;
 }
 
@@ -111,12 +111,12 @@ function createReading(
   window: DeliveryWindow,
   sending: Sending,
 ) {
-  let readTo: LogPlace = window.place();
+  let readTo: TimedPosition = window.position();
   let seenTo: Instant = readTo.time ?? now();
 
-  function advance(place: LogPlace): void {
-    readTo = place;
-    window.advance(place);
+  function advance(position: TimedPosition): void {
+    readTo = position;
+    window.advance(position);
   }
 
   /** Adds what is wanted of a batch from an index on. */
@@ -126,22 +126,22 @@ function createReading(
       if (index < from) continue;
       await sending.room();
       if (signal.aborted) return;
-      const place: LogPlace = { logId, number, index, time };
+      const position: TimedPosition = { logId, number, index, time };
       if (isWanted(event, subscription.filter)) {
-        window.add(event, place);
+        window.add(event, position);
         sending.wake();
       }
-      advance({ ...place, index: index + 1 });
+      advance({ ...position, index: index + 1 });
     }
     advance({ logId, number: number + 1, index: 0, time });
     seenTo = time;
   }
 
-  /** Adds the event that names what is not kept, at the place from which it is missing. */
-  function addMissed(from: LogPlace, endTime: Instant): void {
+  /** Adds the event that names what is not kept, at the position from which it is missing. */
+  function addMissed(from: TimedPosition, endTime: Instant): void {
     const { name } = subscription;
-    const { time: startTime, ...place } = from;
-    const missed = { subscription: name, ...place, startTime, endTime };
+    const { time: startTime, ...position } = from;
+    const missed = { subscription: name, ...position, startTime, endTime };
     const event = missedEvents({ ...missed, source: sourceOf(installation, logId) });
     observer.missed(event.id);
     window.add(event, from);

@@ -10,6 +10,7 @@ import type {
   SubscriptionObserver,
 } from "../ports/deliveries.ts";
 import { toCloudEvent } from "../published/cloud-event.ts";
+import { messageIdOf } from "../published/message-id.ts";
 import { withoutPersonal } from "../published/personal.ts";
 import type { DeliveryHealth } from "./delivery-health.ts";
 import type { DeliveryWindow, WaitingEvent } from "./delivery-window.ts";
@@ -128,10 +129,10 @@ function outgoingOf(
   { subscription, now }: SendingDeps,
   event: WaitingEvent["event"],
 ): OutgoingEvent {
-  const { id, type, subject } = event;
+  const { type, subject } = event;
   const published = withoutPersonal(event, subscription.include);
   const text = JSON.stringify(toCloudEvent(published));
-  return { id, type, subject, text, sendTime: now() };
+  return { messageId: messageIdOf(event), type, subject, text, sendTime: now() };
 }
 
 /** The code of Node or TLS, or the name of an error. Its message may quote an event. */

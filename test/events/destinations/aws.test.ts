@@ -4,6 +4,7 @@ import { createDestinations } from "../../../src/events/destinations/create-dest
 import type { SubscriptionDefinition } from "../../../src/events/destinations/definitions.ts";
 import type { OutgoingEvent } from "../../../src/events/ports/deliveries.ts";
 import { toCloudEvent } from "../../../src/events/published/cloud-event.ts";
+import { messageIdOf } from "../../../src/events/published/message-id.ts";
 import { createLogger } from "../../../src/platform/observe/log.ts";
 import { entryEvent } from "../../support/fixtures/listed-events.ts";
 import { startAwsEventsServer } from "../../support/servers/aws-events-server.ts";
@@ -21,8 +22,9 @@ afterEach(() => vi.unstubAllEnvs());
 
 function outgoing(userId: string, number = 1): OutgoingEvent {
   const event = entryEvent(userId, number);
-  const { id, type, subject } = event;
-  return { id, type, subject, text: JSON.stringify(toCloudEvent(event)), sendTime: Date.now() };
+  const { type, subject } = event;
+  const text = JSON.stringify(toCloudEvent(event));
+  return { messageId: messageIdOf(event), type, subject, text, sendTime: Date.now() };
 }
 
 const events = ["aoi", "bob", "chie"].map((userId) => outgoing(userId));
@@ -82,15 +84,16 @@ describe.each([
   ["sqs", sqsOf],
   ["sns", snsOf],
 ])("%s, as FIFO", (_, destination) => {
-  test("groups by the subject, and knows an event again by its id", async () => {
+  test("groups by the subject, and knows an event again by its source and id", async () => {
     const server = await startAwsEventsServer();
-    const long = "あ".repeat(40);
-    await destination(server.endpoint).send([outgoing("aoi"), outgoing(long)]);
+    const sent = [outgoing("aoi"), outgoing("あ".repeat(40))];
+    await destination(server.endpoint).send(sent);
+    const [MessageDeduplicationId, ofLong] = sent.map(({ messageId }) => messageId);
     expect(server.requests[0]).toMatchObject([
-      { MessageGroupId: "points/default/aoi", MessageDeduplicationId: "points/default/aoi/1" },
+      { MessageGroupId: "points/default/aoi", MessageDeduplicationId },
       {
         MessageGroupId: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
-        MessageDeduplicationId: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+        MessageDeduplicationId: ofLong,
       },
     ]);
   });

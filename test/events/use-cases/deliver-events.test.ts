@@ -39,7 +39,7 @@ function site(maxEvents = 1, subscription = everything("orders")) {
   return { deps, log, receiver, stored, work };
 }
 
-test("delivers all events in order, and stores the place behind them", async () => {
+test("delivers all events in order, and stores the position behind them", async () => {
   const { log, receiver, stored, work } = site();
   log.append(...entries("aoi", 3));
   log.append(...entries("bob", 2));
@@ -62,7 +62,7 @@ test("goes on where it has stopped", async () => {
   await eventually(async () => expect(numbersOf(receiver.arrived, "aoi")).toEqual([1, 2, 3]));
 });
 
-test("a new subscription begins now, and keeps that place", async () => {
+test("a new subscription begins now, and keeps that position", async () => {
   const subscription: Subscription = { ...everything("orders"), start: "now" };
   const { log, receiver, work, stored, deps } = site(1, subscription);
   log.append(entryEvent("aoi", 1));
@@ -103,6 +103,32 @@ test("an event that fails holds up its subject only", async () => {
   await eventually(async () => expect(await stored()).toMatchObject({ number: 1, index: 1 }));
   isBad = false;
   await eventually(async () => expect(numbersOf(receiver.arrived, "aoi")).toEqual([1, 2, 3]));
+});
+
+test("what was refused comes alone, so one that is too large holds up no other event", async () => {
+  const { log, receiver, work } = site(10);
+  const { send } = receiver;
+  let requests = 0;
+  let withBad = 0;
+  const destination: typeof receiver = {
+    ...receiver,
+    async send(events, signal) {
+      requests += 1;
+      if (requests < 50) throw new Error("away");
+      if (!events.some(({ subject }) => subject === "points/default/bad")) {
+        return send(events, signal);
+      }
+      withBad = Math.max(withBad, events.length);
+      throw new Error("too large");
+    },
+  };
+  for (let i = 1; i <= 10; i += 1) {
+    const users = ["bad", ...Array.from({ length: 40 }, (_, k) => `u${k}`)];
+    log.append(...users.map((user) => entryEvent(user, i)));
+  }
+  start({ ...work, destination });
+  await eventually(async () => expect(receiver.arrived).toHaveLength(400));
+  expect(withBad).toBe(1);
 });
 
 test("sends up to 64 at once, of each subject one, and reads no more than 500 ahead", async () => {
@@ -181,7 +207,7 @@ test("what is not kept any more is named once, before what follows", async () =>
   await eventually(async () => expect(await stored()).toMatchObject({ number: 6 }));
 });
 
-test("a place in the log of other tables is a gap, too", async () => {
+test("a position in the log of other tables is a gap, too", async () => {
   const { receiver, deps, work } = site();
   const state: SubscriptionState = { logId: "log-0", number: 9, index: 1 };
   await changeRecord(deps, { ref: subscriptionRef("orders") }, () => state);
@@ -192,7 +218,7 @@ test("a place in the log of other tables is a gap, too", async () => {
   expect(receiver.arrived[0]).toBe("events/gap/subscriptions/orders/log-0-9-1");
 });
 
-test("ends when another process has stored a place, and leaves that as it is", async () => {
+test("ends when another process has stored a position, and leaves that as it is", async () => {
   const { log, receiver, work, stored, deps } = site();
   log.append(...entries("aoi", 2));
   const { done } = start(work);

@@ -36,7 +36,8 @@ function flaky(random: () => number, arrived: string[], maxEvents: number): Dest
       for (let i = Math.floor(random() * 4); i > 0; i--) await turn();
       if (random() < 0.1 || signal.aborted) throw new Error("lost before");
       const refused = events.map(() => random() < 0.15);
-      for (const [i, { id }] of events.entries()) if (!refused[i]) arrived.push(id);
+      for (const [i, { text }] of events.entries())
+        if (!refused[i]) arrived.push(JSON.parse(text).id);
       for (let i = Math.floor(random() * 4); i > 0; i--) await turn();
       if (random() < 0.1) throw new Error("lost after");
       return refused.map((isRefused) => (isRefused ? { reason: "answered 500" } : undefined));
