@@ -77,8 +77,9 @@ interface Parts {
 /** Writes the log and delivers from it until the signal aborts. Neither waits for the other. */
 async function work(parts: Parts, stopping: AbortSignal): Promise<void> {
   const { deps, subscribed, registry, log } = parts;
-  const metrics = createWriterMetrics(registry, deps.changeStreams.behindMs);
+  const metrics = createWriterMetrics(deps.changeStreams.behindMs);
   const subscriptionMetrics = createSubscriptionMetrics();
+  exportMetrics(registry, metrics.metrics);
   exportMetrics(registry, subscriptionMetrics);
   const installation = await awaitInstallation(deps.reader, log, stopping);
   if (installation === undefined) return;

@@ -1,4 +1,4 @@
-/** The changes of the store, as the streams of its tables tell them. */
+/** The changes of the store, from the streams of its tables. */
 import type { Instant } from "../../platform/words/month.ts";
 import type { Change, ChangedRecord, LostChanges } from "../rules/change-event.ts";
 
@@ -19,10 +19,10 @@ export type StoredRecord = ChangedRecord;
 /** The kinds of records whose changes are events. Those of all other kinds are left out. */
 export type StreamedKind = StoredRecord["kind"];
 
-/** One change of one item, as a stream tells it. */
+/** One change of one item of a table. */
 export interface StoredChange extends Change {
   readonly table: StreamedTable;
-  /** Its place in the shard; absent for what is no change of a stream. */
+  /** Its position in the shard; absent for what is no change of a stream. */
   readonly sequence?: string | undefined;
 }
 

@@ -38,6 +38,20 @@ export interface LogTail {
   readonly time: Instant;
 }
 
+/** A position in a log: before this event. The batch need not exist yet. */
+export interface LogPosition {
+  /** Empty: the beginning of the log that begins next. */
+  readonly logId: string;
+  readonly number: number;
+  /** The index of the next event in the batch; 0 in a batch that does not exist yet. */
+  readonly index: number;
+}
+
+/** A position, and when its batch was appended, or the one before; absent if not known. */
+export interface TimedPosition extends LogPosition {
+  readonly time?: Instant | undefined;
+}
+
 /** How long events are kept. DynamoDB deletes them within days after that. */
 export const keptMs = 14 * 24 * 3_600_000;
 

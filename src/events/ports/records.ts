@@ -2,16 +2,10 @@
 
 import { type Ref, ref } from "../../platform/ports/records.ts";
 import type { Instant } from "../../platform/words/month.ts";
+import type { TimedPosition } from "./log.ts";
 
-/** How far a subscription has come. */
-export interface SubscriptionState {
-  /** All events before this place of the log have been delivered. */
-  readonly logId: string;
-  /** The number of the batch, and the index of the next event in it. */
-  readonly number: number;
-  readonly index: number;
-  /** When this batch was appended, or the one before; absent when that is not known. */
-  readonly time?: Instant | undefined;
+/** The position before which all events of a subscription are delivered, and how it is doing. */
+export interface SubscriptionState extends TimedPosition {
   /** When the first of the failures without a success in between was; absent while it works. */
   readonly failingSince?: Instant | undefined;
   /** Why the last attempt has failed, as operators read it. */

@@ -4,11 +4,21 @@ import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { type Event, EventSchema } from "../../gen/meguri/events/v1/event_pb.ts";
 
+/** The sizes of the events that were read, whose bytes are not kept. */
 const sizes = new WeakMap<Event, number>();
+
+/** The bytes of the events that are written: they are asked for their size, then appended. */
+const encodings = new WeakMap<Event, Uint8Array>();
+
+function encoded(event: Event): Uint8Array {
+  const bytes = encodings.get(event) ?? toBinary(EventSchema, event);
+  encodings.set(event, bytes);
+  return bytes;
+}
 
 export function encodeEvents(events: readonly Event[]): Uint8Array {
   const writer = new BinaryWriter();
-  for (const event of events) writer.bytes(toBinary(EventSchema, event));
+  for (const event of events) writer.bytes(encoded(event));
   return deflateRawSync(writer.finish());
 }
 
@@ -24,9 +34,5 @@ export function decodeEvents(bytes: Uint8Array): Event[] {
   return events;
 }
 
-/** The bytes of an event in the log before they are compressed, which are counted once. */
-export function encodedSize(event: Event): number {
-  const size = sizes.get(event) ?? toBinary(EventSchema, event).length;
-  sizes.set(event, size);
-  return size;
-}
+/** The bytes of an event in the log before they are compressed. */
+export const encodedSize = (event: Event): number => sizes.get(event) ?? encoded(event).length;

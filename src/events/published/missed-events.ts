@@ -8,7 +8,7 @@ import type { Event } from "./event.ts";
 /** What a subscription has missed. */
 interface Missed {
   readonly subscription: string;
-  /** The place in the log up to which everything has been delivered. */
+  /** The position in the log before which everything has been delivered. */
   readonly logId: string;
   readonly number: number;
   readonly index: number;
@@ -19,7 +19,7 @@ interface Missed {
   readonly source: string;
 }
 
-/** Its id is that of the place, so it is the same however often it is made. */
+/** Its id has the position, so it is the same however often it is made. */
 export function missedEvents(missed: Missed): Event {
   const { subscription, logId, number, index, startTime, endTime, source } = missed;
   const subject = `events/gap/subscriptions/${subscription}`;

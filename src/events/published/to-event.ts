@@ -7,7 +7,7 @@ import { fromData } from "./event-data.ts";
 
 /**
  * The source of the events of a log. Restored tables have another log, because their ledgers give
- * numbers again that the old log has told: an id is unique in its source.
+ * numbers again that the old log has used: an id is unique in its source.
  */
 export const sourceOf = (installation: string, logId: string): string =>
   `/meguri/${installation}/${logId}`;

@@ -1,6 +1,6 @@
 /** Cursors of events: opaque texts that name a position in the log. */
 import { invalid } from "../../platform/messages/invalid-request.ts";
-import type { LogPosition } from "../ports/event-reads.ts";
+import type { LogPosition } from "../ports/log.ts";
 
 /** The version of the format, the log, the batch and the index in it. */
 const form = /^1\.([0-9a-zA-Z-]{0,64})\.([1-9]\d{0,14})\.(0|[1-9]\d{0,6})$/;

@@ -3,7 +3,7 @@
  * move to another item: one that is read to the history, one that takes in nobody new or is unread
  * again to the closed ones. Each item has its own changes in the stream. So the item to which a
  * group has moved says what has happened. From the other item it is gone, as a group that has
- * ended: only the store tells these two apart (`withoutMoved`).
+ * ended: only the store shows the difference (`withoutMoved`).
  */
 import { versionOf } from "../../feed/rules/unread-group.ts";
 import type { Instant } from "../../platform/words/month.ts";

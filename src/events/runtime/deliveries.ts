@@ -12,6 +12,7 @@ import { type DeliveryTiming, deliverEvents, deliveryTiming } from "../use-cases
 import { createProgress } from "../use-cases/subscription-progress.ts";
 import { createDeliveryLog } from "./delivery-log.ts";
 import { createEventTail } from "./event-tail.ts";
+import { createReadingNotes } from "./log-readings.ts";
 import type { SubscriptionMetrics } from "./subscription-metrics.ts";
 import { observeSubscription } from "./subscription-observer.ts";
 
@@ -37,12 +38,12 @@ interface DeliveryOptions {
 
 /**
  * Delivers until the signal aborts, and then closes the destinations. A subscription that fails or
- * hangs has requests, events in memory and a place of its own, so it holds up no other one.
+ * hangs has requests, events in memory and a position of its own, so it holds up no other one.
  */
 export async function deliverAll(options: DeliveryOptions, signal: AbortSignal): Promise<void> {
   const { deps, subscribed, eventLog, installation, metrics, logger, now } = options;
-  const eventTail = createEventTail({ eventLog, log: logger });
-  const log = createDeliveryLog(eventTail, eventLog, logger);
+  const note = createReadingNotes(logger);
+  const log = createDeliveryLog(createEventTail({ eventLog, note }), eventLog, note);
 
   async function deliverOne({ subscription, destination }: (typeof subscribed)[number]) {
     const { name } = subscription;

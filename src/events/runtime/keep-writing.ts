@@ -1,17 +1,14 @@
-/** Keeps one process writing the log: whoever holds the lease, again and again. */
+/** Writes the log while this process holds the lease, and begins again after a failure. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../../platform/observe/log.ts";
 import type { Lease } from "../../platform/ports/lease.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
-import { withJitter } from "../../platform/work/jitter.ts";
+import { retryDelay } from "../../platform/work/jitter.ts";
 
 /** A writer whose process does not answer any more is replaced after so long. */
 export const writerTiming = { heartbeatMs: 3_000, deadMs: 10_000 };
 
-/** The pause after a failure, and after many without any success in between. */
-const pauses = { firstMs: 250, longestMs: 30_000 };
-
-/** A writer that has worked for so long begins with the first pause again. */
+/** The failures of a writer that has worked for so long are counted anew. */
 const workedMs: Milliseconds = 60_000;
 
 interface Writing {
@@ -43,8 +40,7 @@ export async function keepWriting(writing: Writing, signal: AbortSignal): Promis
 
 async function writeWhile(writing: Writing, signal: AbortSignal): Promise<void> {
   const { lease, log } = writing;
-  let pauseMs = pauses.firstMs;
-  while (!signal.aborted) {
+  for (let failures = 1; !signal.aborted; failures++) {
     const began = performance.now();
     writing.onWriting(true);
     log.info("this process writes the events");
@@ -57,8 +53,7 @@ async function writeWhile(writing: Writing, signal: AbortSignal): Promise<void> 
     } finally {
       writing.onWriting(false);
     }
-    if (performance.now() - began > workedMs) pauseMs = pauses.firstMs;
-    await sleep(withJitter(pauseMs, 0.2), undefined, { signal }).catch(() => {});
-    pauseMs = Math.min(2 * pauseMs, pauses.longestMs);
+    if (performance.now() - began > workedMs) failures = 1;
+    await sleep(retryDelay(failures), undefined, { signal }).catch(() => {});
   }
 }

@@ -27,7 +27,7 @@ export function observeSubscription(
   const labels = { subscription };
   const { behind, events, failures, gaps, waiting, paused } = metrics;
   const ofFailures = throttled();
-  const ofPlaces = throttled();
+  const ofPositions = throttled();
   for (const counter of [events, failures, gaps]) counter.inc(labels, 0);
   return {
     delivered: () => events.inc(labels),
@@ -50,7 +50,8 @@ export function observeSubscription(
     },
     notStored(error) {
       const details = { subscription, err: describeError(error) };
-      if (ofPlaces()) logger.warn(details, "the place of the subscription could not be stored");
+      if (ofPositions())
+        logger.warn(details, "the position of the subscription could not be stored");
     },
     show({ behindMs, waitingEvents, pausedSince }) {
       behind.set(labels, behindMs / 1_000);

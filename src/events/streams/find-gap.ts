@@ -1,10 +1,10 @@
 /** Finds out what the stream of a table has lost, and where reading of it goes on. */
 import type { Instant } from "../../platform/words/month.ts";
 import type { ShardPosition, ShardPositions, StreamedTable, Taken } from "../ports/changes.ts";
-import { untilAnswered } from "./delays.ts";
 import { readableShards } from "./lineage.ts";
 import { refusalOf, type Stream } from "./requests.ts";
 import type { ShardReaderDeps } from "./shard-reader.ts";
+import { untilAnswered } from "./until-answered.ts";
 
 /** A gap begins earlier than its oldest position, because the times of changes are approximate. */
 const slackMs = 60_000;

@@ -27,7 +27,7 @@ export interface RunningShards {
   has(id: string): boolean;
   count(): number;
   start(shard: ShardStart): void;
-  /** Waits for an end, at most so many ms; returns those that nobody was told of. */
+  /** Waits for an end, at most so many ms; returns those that it has not returned yet. */
   finished(waitMs: number): Promise<readonly Finished[]>;
   /** The times up to which the shards were read that have more to be read. */
   behindSince(): readonly Instant[];

@@ -5,8 +5,8 @@ import type { LimitFunction } from "p-limit";
 import type { Item } from "../../platform/dynamodb/sdk/attributes.ts";
 import type { Logger } from "../../platform/observe/log.ts";
 import type { Instant } from "../../platform/words/month.ts";
+import { retryDelay } from "../../platform/work/jitter.ts";
 import type { ShardPosition, StoredChange, StreamedTable, Taken } from "../ports/changes.ts";
-import { createDelays } from "./delays.ts";
 import type { ReadableShard } from "./lineage.ts";
 import { type RecordPage, refusalOf, type StreamRefusal, type StreamRequests } from "./requests.ts";
 
@@ -79,7 +79,6 @@ export function readShard(
   signal: AbortSignal,
 ): ShardReading {
   const { id, isMissing } = shard;
-  const delays = createDelays();
   let { position, isNew } = shard;
   const { table } = position;
   let readTime = position.time;
@@ -161,11 +160,12 @@ export function readShard(
   }
 
   async function run(): Promise<ShardEnd> {
+    let failures = 0;
     for (;;) {
       const found = await limit(step);
       hasAll = found === "all" || found === "ended";
-      if (found === "failed") await pause(delays.next(), signal);
-      else delays.reset();
+      failures = found === "failed" ? failures + 1 : 0;
+      if (failures > 0) await pause(retryDelay(failures), signal);
       if (found === "all") await pause(pollMs, signal);
       if (found === "ended" || found === "lost" || found === "stopped") return found;
     }
@@ -196,7 +196,7 @@ function meaningOf(refusal: StreamRefusal, { sequence }: ShardPosition, trimmed:
 const isTooOld = ({ sequence, time }: ShardPosition, now: Instant): boolean =>
   sequence === undefined && now - time > keptMs;
 
-/** The change that a record of a stream tells. */
+/** The change in a record of a stream. */
 function changeOf(table: StreamedTable, record: Record, decode: DecodeChange): StoredChange {
   const { dynamodb = {}, userIdentity, eventName } = record;
   const { Keys = {}, OldImage, NewImage, ApproximateCreationDateTime: time } = dynamodb;

@@ -1,12 +1,12 @@
 /** Reads the stream of one table: finds its shards, and closes gaps before it reads on. */
 import type { Instant } from "../../platform/words/month.ts";
 import type { ShardPosition, StreamedTable, Taken } from "../ports/changes.ts";
-import { untilAnswered } from "./delays.ts";
 import { findGap, oldestOf } from "./find-gap.ts";
 import { readableShards } from "./lineage.ts";
 import type { Stream } from "./requests.ts";
 import { createRunningShards, type RunningShards } from "./running-shards.ts";
 import type { ShardReaderDeps } from "./shard-reader.ts";
+import { untilAnswered } from "./until-answered.ts";
 
 interface TableReader {
   /** As `ChangeStreams.read` does, with the positions of this table. */

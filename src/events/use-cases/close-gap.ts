@@ -1,4 +1,4 @@
-/** Closes a gap: makes from the tables what a lost stretch of a stream must have told. */
+/** Closes a gap: makes the events of lost changes from the tables. */
 import type { OpenGap } from "../ports/log.ts";
 import type { ChangeEvent } from "../rules/change-event.ts";
 import { eventsSince, type RecordDeps } from "./events-since.ts";

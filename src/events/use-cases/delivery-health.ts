@@ -2,7 +2,7 @@
 
 import type { Instant } from "../../platform/words/month.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
-import { withJitter } from "../../platform/work/jitter.ts";
+import { retryDelay, withJitter } from "../../platform/work/jitter.ts";
 import type { DeliveryFailure } from "../ports/deliveries.ts";
 import type { SubscriptionState } from "../ports/records.ts";
 
@@ -10,7 +10,7 @@ export interface RetryTiming {
   /** The delay after the first failure of an event. Each further one is twice as long. */
   readonly firstMs: Milliseconds;
   /** The longest delay before a pause. */
-  readonly mostMs: Milliseconds;
+  readonly longestMs: Milliseconds;
   /** A subscription is paused when its destination has failed for this long. */
   readonly pauseAfterMs: Milliseconds;
   /** The interval in which a paused one is tried. */
@@ -48,14 +48,11 @@ export function createDeliveryHealth(stored: Failing, timing: RetryTiming): Deli
   let rounds = 0;
   let resumeAt: Instant = 0;
 
-  const delayMs = (count: number): Milliseconds =>
-    withJitter(Math.min(timing.mostMs, timing.firstMs * 2 ** (count - 1)), 0.2);
-
   function waitAfter(failure: DeliveryFailure, now: Instant): void {
     const isNewRound = failures >= maxFailures && now >= resumeAt;
     if (isNewRound) rounds += 1;
     const pausedMs = failing.pausedSince === undefined ? 0 : withJitter(timing.pausedMs, 0.1);
-    const roundMs = isNewRound ? delayMs(rounds) : 0;
+    const roundMs = isNewRound ? retryDelay(rounds, timing) : 0;
     const waitMs = Math.max(roundMs, pausedMs, failure.retryAfterMs ?? 0);
     resumeAt = Math.max(resumeAt, now + waitMs);
   }
@@ -64,7 +61,7 @@ export function createDeliveryHealth(stored: Failing, timing: RetryTiming): Deli
     state: () => failing,
     maxSending: () => (failures < maxFailures ? maxSending : 1),
     resumeAt: () => resumeAt,
-    delayMs,
+    delayMs: (count) => retryDelay(count, timing),
     succeeded() {
       const before = failing;
       [failures, rounds, resumeAt, failing] = [0, 0, 0, {}];

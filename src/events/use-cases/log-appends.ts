@@ -58,7 +58,7 @@ interface Waiting extends Handover {
 }
 
 /** What one batch has of a handover. */
-interface Piece {
+interface Share {
   readonly of: Waiting;
   readonly events: readonly Event[];
 }
@@ -89,16 +89,16 @@ export function createLogAppends(
 
   async function appendBatch(): Promise<void> {
     await gather();
-    const pieces = takePieces(waiting);
-    for (const { of } of pieces) state = of.next(state, of.taken);
+    const shares = takeBatch(waiting);
+    for (const { of } of shares) state = of.next(state, of.taken);
     number += 1;
     time = Math.max(time, Date.now());
-    const events = pieces.flatMap((piece) => piece.events);
+    const events = shares.flatMap((share) => share.events);
     if (!(await log.append({ number, time, events }, state))) {
       throw new StaleWriter(`another process has appended the batch ${number}`);
     }
     storedAt = performance.now();
-    for (const { of, events } of pieces) {
+    for (const { of, events } of shares) {
       if (events.length > 0) onAppended(of.table, events.length);
       if (of.taken < of.parts.length) continue;
       unfinished.delete(of);
@@ -141,8 +141,8 @@ const bytesOf = (waiting: readonly Waiting[]): number =>
     .reduce((sum, { bytes }) => sum + bytes, 0);
 
 /** Takes what fits into one batch, and at least one part. */
-function takePieces(waiting: Waiting[]): Piece[] {
-  const pieces: Piece[] = [];
+function takeBatch(waiting: Waiting[]): Share[] {
+  const shares: Share[] = [];
   let sum = 0;
   for (let of = waiting[0]; of; of = waiting[0]) {
     const from = of.taken;
@@ -153,10 +153,10 @@ function takePieces(waiting: Waiting[]): Piece[] {
     }
     const isWhole = of.taken === of.parts.length;
     if (isWhole || of.taken > from) {
-      pieces.push({ of, events: of.parts.slice(from, of.taken).flatMap(({ events }) => events) });
+      shares.push({ of, events: of.parts.slice(from, of.taken).flatMap(({ events }) => events) });
     }
     if (!isWhole) break;
     waiting.shift();
   }
-  return pieces;
+  return shares;
 }

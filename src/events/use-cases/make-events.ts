@@ -1,4 +1,4 @@
-/** Makes the published events of changes. A change that fails is told as unreadable. */
+/** Makes the published events of changes. One that cannot be read is an event that says so. */
 import type { Gap, StoredChange, StreamedTable } from "../ports/changes.ts";
 import type { EventDeps } from "../ports/deps.ts";
 import { encodedSize } from "../published/encoding.ts";
@@ -44,7 +44,7 @@ export function createEventMaker(
     return { events: messages, bytes: messages.reduce((sum, each) => sum + encodedSize(each), 0) };
   }
 
-  /** Tells a change that cannot be read, so that it does not hold up the others. */
+  /** The event of a change that cannot be read, so that it does not hold up the next ones. */
   function unreadable(change: StoredChange, error: unknown): ChangeEvent {
     const item = nameOf(change);
     onUnreadable(change.table, item, error);
@@ -74,10 +74,10 @@ export function createEventMaker(
         deps,
         changes.flatMap(({ after }) => after),
       );
-      const told = changes.map((change) => ({ change, events: happened(change, limits) }));
-      const all = told.flatMap(({ events }) => events);
+      const found = changes.map((change) => ({ change, events: happened(change, limits) }));
+      const all = found.flatMap(({ events }) => events);
       const kept = new Set(await withoutMoved(deps, all));
-      return told
+      return found
         .map(({ change, events }) => ({ change, events: events.filter((each) => kept.has(each)) }))
         .filter(({ events }) => events.length > 0)
         .map(({ change, events }) => published(change, events));

@@ -10,7 +10,7 @@ const segments = 4;
 const pageSize = 500;
 
 /**
- * Yields a table page by page. Of `points` all programs, then the ledgers. Targets and the lines of
+ * Yields a table page by page. Of `points` all programs, then the ledgers. Targets and
  * notifications have no time of their last change, so all of them are read.
  */
 export const recordsSince = (

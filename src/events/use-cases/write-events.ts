@@ -30,7 +30,7 @@ export interface WriteObservers extends AppendObservers, MakeObservers {
   onGap(gap: OpenGap): void;
 }
 
-/** What is written, how often, and who is told of it. */
+/** What is written, how often, and what is called then. */
 interface Writing {
   /** The id of the installation, which its events name. */
   readonly installation: string;
@@ -72,7 +72,7 @@ export async function writeEvents(
 
 type Gaps = ReturnType<typeof createGaps>;
 
-/** Hands over what the streams tell. No shard of a table goes on while a gap of it is open. */
+/** Hands over what the streams have. No shard of a table goes on while a gap of it is open. */
 function createTake(gaps: Gaps, appends: LogAppends, make: EventMaker) {
   return async (taken: Taken): Promise<void> => {
     if (taken.kind === "gap") return gaps.open(taken);
@@ -133,8 +133,8 @@ function createGaps({ deps, observers, appends, make, running }: GapParts) {
       await append(gap, events, (state) => withProgress(state, progress));
     };
     await closeGap(deps, gap, emit, running);
-    const told = gapClosed(gap, eventCount, now());
-    await append(gap, [told], (state) => withoutGap(state, gap.table));
+    const closed = gapClosed(gap, eventCount, now());
+    await append(gap, [closed], (state) => withoutGap(state, gap.table));
   }
 
   /** Notes that a gap is being closed, so that its table waits. */
