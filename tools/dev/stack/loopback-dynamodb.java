@@ -17,6 +17,8 @@ class LoopbackDynamoDb {
     var connector = (ServerConnector) ((Server) field(local, "server")).getConnectors()[0];
     connector.setHost("127.0.0.1");
     connector.setPort(Integer.getInteger("port"));
+    // Before the database has a thread, which would keep a process alive that has no port.
+    connector.open();
     indexStreamRecords(field(field(local, "serverHandler"), "primaryHandler"));
     local.safeStart();
     System.out.println("Listens on port " + connector.getLocalPort());
