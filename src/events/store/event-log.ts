@@ -60,7 +60,7 @@ const batchOf = (item: Item): LogBatch => ({
   events: decodeEvents(item.e?.B ?? new Uint8Array()),
 });
 
-/** How many times of batches stay in memory for those who search, and for how long. */
+/** How many times of batches stay in memory for searches, and for how many ms. */
 const keptTimes = { max: 10_000, ttl: 60_000 };
 
 /** How many of them are read at once. */

@@ -2,11 +2,8 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createDestinations } from "../../../src/events/destinations/create-destinations.ts";
 import type { SubscriptionDefinition } from "../../../src/events/destinations/definitions.ts";
-import type { OutgoingEvent } from "../../../src/events/ports/deliveries.ts";
-import { toCloudEvent } from "../../../src/events/published/cloud-event.ts";
-import { messageIdOf } from "../../../src/events/published/message-id.ts";
 import { createLogger } from "../../../src/platform/observe/log.ts";
-import { entryEvent } from "../../support/fixtures/listed-events.ts";
+import { outgoingEntry } from "../../support/fixtures/listed-events.ts";
 import { startAwsEventsServer } from "../../support/servers/aws-events-server.ts";
 
 const all = { types: "all", programs: "all", region: "ap-northeast-1" } as const;
@@ -20,12 +17,7 @@ beforeEach(() => {
 
 afterEach(() => vi.unstubAllEnvs());
 
-function outgoing(userId: string, number = 1): OutgoingEvent {
-  const event = entryEvent(userId, number);
-  const { type, subject } = event;
-  const text = JSON.stringify(toCloudEvent(event));
-  return { messageId: messageIdOf(event), type, subject, text, sendTime: Date.now() };
-}
+const outgoing = (userId: string) => outgoingEntry(userId, 1);
 
 const events = ["aoi", "bob", "chie"].map((userId) => outgoing(userId));
 

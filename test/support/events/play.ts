@@ -189,8 +189,8 @@ async function awaitProgress(
 
 /**
  * Changes each table, and waits until the consumer has the events. The stream of a table of
- * DynamoDB Local has one shard at a time, so whoever has the event of the mark has all before it,
- * once no gap is open, which may have told the mark before other changes.
+ * DynamoDB Local has one shard at a time, so whoever has the event of the mark has all before it.
+ * Not while a gap is open: the table may have the mark before other changes.
  */
 async function mark(stack: EventsStack, id: string): Promise<void> {
   const { deps } = stack.server;

@@ -1,7 +1,8 @@
-/** What hostile clients do to those who read events: a log that is long, and many who want all. */
+/** What hostile clients do to readers of events: many streams and calls that read a long log. */
 import { once } from "node:events";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { EventService } from "../../../src/gen/meguri/events/v1/event_service_pb.ts";
+import { randomFrom } from "../models/random.ts";
 import { frame, open, type RawCall, send } from "../servers/raw-grpc.ts";
 import { encoded, pathOf, statusOf } from "./calls.ts";
 import { inSessions, pause, repeat, type Site } from "./site.ts";
@@ -35,14 +36,15 @@ const wholeLogs = (site: Site) =>
   );
 
 /** Streams from anywhere in the log that are never read, so that each has events of its own. */
-const unreadLogs = (site: Site) =>
-  inSessions(
+const unreadLogs = (site: Site) => {
+  const random = randomFrom(1);
+  return inSessions(
     site,
     4,
     (session, closed) =>
       repeat(closed, 250, async () => {
         site.count("watch");
-        const since = Date.now() - maxAgeMs * Math.random();
+        const since = Date.now() - maxAgeMs * random();
         const begin = { startTime: timestampFromMs(since), allPrograms: true };
         const stream = open(session, callOf(site, watchEvents, begin));
         stream.on("error", () => undefined);
@@ -51,6 +53,7 @@ const unreadLogs = (site: Site) =>
       }),
     { initialWindowSize: 0 },
   );
+};
 
 /** Reads of the whole log, which their callers do not wait for. */
 const abandonedReads = (site: Site) =>

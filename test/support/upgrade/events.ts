@@ -17,7 +17,7 @@ const oldestMs = 1_000;
 
 /**
  * Follows all events until the copy that they make equals the tables, whichever version has written
- * and read what is in them. Nothing may have been lost, or been told as unreadable.
+ * and read what is in them. Nothing may have been lost, and no change may be unreadable.
  */
 export async function checkEvents(
   { events }: Meguri,
